@@ -1,0 +1,82 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_SCHED_RATE_METER_H
+#define FUSELINK_SCHED_RATE_METER_H
+
+#include "units.h"
+
+namespace fuselink::sched {
+
+/**
+ * Learns the throughput of one path from what is posted and completed on it.
+ *
+ * "Completed" should be the moment the far end has the bytes. A completion
+ * that only means "copied into a socket buffer" measures memory, not the wire.
+ *
+ * Not thread-safe: the owner of the path calls it. It reads no clock; all
+ * instants come from one monotonic clock of the caller and do not go back.
+ */
+class RateMeter {
+public:
+    /**
+     * @param prior    Rate to assume until something is measured, usually what
+     *                 the NIC reports. May be wrong by orders of magnitude; 0
+     *                 means nothing is known and 1 Gbit/s is assumed.
+     * @param overhead Fixed time of a chunk, see PathView::overhead; it is
+     *                 taken out of what is measured. 0 if unknown.
+     */
+    explicit RateMeter(Rate prior, Nanos overhead = Nanos()) noexcept;
+
+    /** @a bytes, one chunk, were given to the path. */
+    void on_post(Nanos now, Bytes bytes) noexcept;
+
+    /** @a bytes of what was posted have arrived. */
+    void on_complete(Nanos now, Bytes bytes) noexcept;
+
+    /** @a bytes of what was posted will not arrive (failed or cancelled);
+     *  they leave the flight and say nothing about the rate. */
+    void on_abandon(Nanos now, Bytes bytes) noexcept;
+
+    /** The estimate: measured once known(), the prior before. Never 0. */
+    Rate rate() const noexcept;
+
+    /** The estimate at @a now: rate(), lowered when the path has been silent
+     *  for much longer than its chunks should take. Use this for decisions. */
+    Rate rate(Nanos now) const noexcept;
+
+    /** Something was measured. */
+    bool known() const noexcept;
+
+    /** Nothing was measured yet or for a long time (PathView::probe). */
+    bool wants_probe(Nanos now) const noexcept;
+
+    /** Posted and neither completed nor abandoned. */
+    Bytes in_flight() const noexcept;
+
+    /** The part of in_flight() that should have been carried by @a now
+     *  although it is not acknowledged (PathView::drained). At most about one
+     *  chunk, so that a path that stalls is not taken to make progress. */
+    Bytes drained(Nanos now) const noexcept;
+
+    /** As given to the constructor, not negative. */
+    Nanos overhead() const noexcept;
+
+private:
+    void fold(Nanos now) noexcept;
+
+    Rate   m_rate;
+    Nanos  m_overhead;
+    Nanos  m_lag;          /* overhead as used in this busy period */
+    Nanos  m_served;       /* the path has been serving its head since then */
+    Nanos  m_last_fold;
+    Nanos  m_evidence;     /* busy time the estimate rests on, capped */
+    Nanos  m_sample_time;
+    Bytes  m_sample_bytes;
+    Bytes  m_in_flight;
+    Bytes  m_largest;      /* largest chunk of this busy period */
+    bool   m_ramp = false; /* nothing completed in this busy period yet */
+    bool   m_known = false;
+};
+
+} // namespace fuselink::sched
+
+#endif

@@ -1,0 +1,33 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_SCHED_WINDOW_H
+#define FUSELINK_SCHED_WINDOW_H
+
+#include "policy.h"
+#include "rate_meter.h"
+#include "units.h"
+
+namespace fuselink::sched {
+
+/** The chunk that keeps a path of @a rate busy for limits.chunk_time, within
+ *  [min_chunk, max_chunk]. */
+Bytes quantum_for(Rate rate, const Limits &limits) noexcept;
+
+/**
+ * How many bytes may be in flight on a path of @a rate whose acknowledgement
+ * takes @a overhead beyond the bytes' own time.
+ */
+Bytes window_for(Rate rate, const Limits &limits,
+                 Nanos overhead = Nanos()) noexcept;
+
+/** The same for a path whose rate is being learnt: small until the meter has
+ *  measured something, so that a wrong prior can do little harm. */
+Bytes window_for(const RateMeter &meter, const Limits &limits) noexcept;
+
+/** All of a PathView that a meter knows: rate, overhead, in_flight, window,
+ *  drained, probe. */
+PathView view_of(const RateMeter &meter, Nanos now, const Limits &limits,
+                 bool open = true) noexcept;
+
+} // namespace fuselink::sched
+
+#endif
