@@ -1,0 +1,223 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+#include "common.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void bench_fail(const char *what, const char *value)
+{
+    fprintf(stderr, "bench: %s '%s'\n", what, value);
+    fflush(stderr);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+    exit(2);
+}
+
+static double bench_number(const char *name, const char *text, double min,
+                           double max)
+{
+    char what[80];
+    double value;
+    char *end;
+
+    errno = 0;
+    value = strtod(text, &end);
+    if ((end == text) || (*end != '\0') || (errno != 0) || !(value >= min) ||
+        !(value <= max)) {
+        snprintf(what, sizeof(what),
+                 "--%s takes a number from %g to %g, not", name, min, max);
+        bench_fail(what, text);
+    }
+
+    return value;
+}
+
+void bench_options_parse(bench_options_t *options, int argc, char **argv)
+{
+    static const struct option table[] = {
+        {"size", required_argument, NULL, 's'},
+        {"window", required_argument, NULL, 'w'},
+        {"bidir", no_argument, NULL, 'b'},
+        {"check", required_argument, NULL, 'c'},
+        {"warmup", required_argument, NULL, 'u'},
+        {"time", required_argument, NULL, 't'},
+        {"min-iters", required_argument, NULL, 'i'},
+        {"skew", required_argument, NULL, 'k'},
+        {NULL, 0, NULL, 0}
+    };
+    int opt;
+
+    options->size      = 8;
+    options->window    = 64;
+    options->bidir     = 0;
+    options->check     = 2;
+    options->warmup    = 0.2;
+    options->time      = 2.0;
+    options->min_iters = 1;
+    options->skew      = 0;
+
+    while ((opt = getopt_long(argc, argv, "", table, NULL)) != -1) {
+        switch (opt) {
+        case 's':
+            options->size = bench_number("size", optarg, 1, 1e9);
+            break;
+        case 'w':
+            options->window = bench_number("window", optarg, 1, 4096);
+            break;
+        case 'b':
+            options->bidir = 1;
+            break;
+        case 'c':
+            options->check = bench_number("check", optarg, 0, 1e6);
+            break;
+        case 'u':
+            options->warmup = bench_number("warmup", optarg, 0, 600);
+            break;
+        case 't':
+            options->time = bench_number("time", optarg, 0, 600);
+            break;
+        case 'i':
+            options->min_iters = bench_number("min-iters", optarg, 1, 1e9);
+            break;
+        case 'k':
+            options->skew = bench_number("skew", optarg, 0, 4);
+            break;
+        default:
+            bench_fail("bad option in the command line of", argv[0]);
+        }
+    }
+
+    if (optind != argc) {
+        bench_fail("unexpected argument", argv[optind]);
+    }
+}
+
+void *bench_buffer(size_t size, int fill)
+{
+    void *buffer;
+
+    if (posix_memalign(&buffer, 4096, (size == 0) ? 1 : size) != 0) {
+        bench_fail("no memory for a buffer of", "the message size");
+    }
+
+    memset(buffer, fill, size);
+    return buffer;
+}
+
+/* One 64-bit word of the pattern: a mix in which neighbouring inputs have
+ * nothing in common (the finaliser of a well known 64-bit hash). */
+static uint64_t bench_pattern_word(uint64_t key, uint64_t index)
+{
+    uint64_t x = key ^ (index * 0x9e3779b97f4a7c15ull);
+
+    x ^= x >> 33;
+    x *= 0xff51afd7ed558ccdull;
+    x ^= x >> 33;
+    x *= 0xc4ceb9fe1a85ec53ull;
+    x ^= x >> 33;
+    return x;
+}
+
+static uint64_t bench_pattern_key(int src, int dst, unsigned seq)
+{
+    return ((uint64_t)(unsigned)src << 48) ^ ((uint64_t)(unsigned)dst << 32) ^
+           seq;
+}
+
+void bench_pattern_fill(void *buffer, size_t size, int src, int dst,
+                        unsigned seq)
+{
+    uint64_t key = bench_pattern_key(src, dst, seq);
+    size_t offset, length;
+    uint64_t word;
+
+    for (offset = 0; offset < size; offset += length) {
+        word   = bench_pattern_word(key, offset / sizeof(word));
+        length = (size - offset < sizeof(word)) ? size - offset : sizeof(word);
+        memcpy((char*)buffer + offset, &word, length);
+    }
+}
+
+void bench_pattern_check(const void *buffer, size_t size, int src, int dst,
+                         unsigned seq)
+{
+    uint64_t key = bench_pattern_key(src, dst, seq);
+    size_t offset, length;
+    uint64_t word;
+
+    for (offset = 0; offset < size; offset += length) {
+        word   = bench_pattern_word(key, offset / sizeof(word));
+        length = (size - offset < sizeof(word)) ? size - offset : sizeof(word);
+        if (memcmp((const char*)buffer + offset, &word, length) != 0) {
+            fprintf(stderr,
+                    "bench: wrong data from rank %d to rank %d in message %u"
+                    " of %zu bytes, at offset %zu\n",
+                    src, dst, seq, size, offset);
+            MPI_Abort(MPI_COMM_WORLD, 3);
+            exit(3);
+        }
+    }
+}
+
+long bench_iterations(double seconds, double per_iter, int min_iters)
+{
+    double wanted = seconds / ((per_iter > 1e-9) ? per_iter : 1e-9) + 0.5;
+    long iters    = (wanted > 1e9) ? 1000000000l : (long)wanted;
+
+    if (iters < min_iters) {
+        iters = min_iters;
+    }
+
+    MPI_Bcast(&iters, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    return iters;
+}
+
+static int bench_compare(const void *a, const void *b)
+{
+    double left  = *(const double*)a;
+    double right = *(const double*)b;
+
+    return (left > right) - (left < right);
+}
+
+void bench_sort(double *values, size_t count)
+{
+    qsort(values, count, sizeof(*values), bench_compare);
+}
+
+double bench_quantile(const double *sorted, size_t count, double fraction)
+{
+    return sorted[(size_t)(fraction * (count - 1) + 0.5)];
+}
+
+int *bench_host_index(int *hosts)
+{
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+    int length, ranks, rank, other;
+    char *names;
+    int *index;
+
+    MPI_Get_processor_name(name, &length);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    names = bench_buffer((size_t)ranks * sizeof(name), 0);
+    index = bench_buffer((size_t)ranks * sizeof(*index), 0);
+    MPI_Allgather(name, sizeof(name), MPI_CHAR, names, sizeof(name), MPI_CHAR,
+                  MPI_COMM_WORLD);
+
+    *hosts = 0;
+    for (rank = 0; rank < ranks; ++rank) {
+        for (other = 0; other < rank; ++other) {
+            if (!strcmp(names + rank * sizeof(name),
+                        names + other * sizeof(name))) {
+                break;
+            }
+        }
+        index[rank] = (other < rank) ? index[other] : (*hosts)++;
+    }
+
+    free(names);
+    return index;
+}

@@ -1,0 +1,57 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* What the benchmark programs share: options, data patterns, statistics and
+ * the one line of JSON that the driver reads. */
+
+#ifndef FUSELINK_BENCH_COMMON_H_
+#define FUSELINK_BENCH_COMMON_H_
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The driver looks for lines that start with this, so that whatever else a
+ * library prints does no harm. */
+#define BENCH_RESULT_PREFIX "BENCH-RESULT "
+
+typedef struct {
+    size_t size;     /* bytes of a message */
+    int    window;   /* messages in flight, per direction */
+    int    bidir;    /* both directions at once */
+    int    check;    /* windows or iterations whose data is verified */
+    double warmup;   /* seconds before timing starts */
+    double time;     /* seconds to time */
+    int    min_iters;
+    double skew;     /* alltoallv: 0 is balanced */
+} bench_options_t;
+
+/* Reads the command line; prints one line and aborts the job on a bad one. */
+void bench_options_parse(bench_options_t *options, int argc, char **argv);
+
+/* Buffer on a page boundary with every byte set to `fill`; never NULL. */
+void *bench_buffer(size_t size, int fill);
+
+/* Data that no other message of the run has: it depends on the sender, the
+ * receiver, the sequence number and the offset, so a chunk that lands at the
+ * wrong place, twice, or in the wrong message is seen. */
+void bench_pattern_fill(void *buffer, size_t size, int src, int dst,
+                        unsigned seq);
+
+/* Aborts the job with the first wrong offset if the data is not as filled. */
+void bench_pattern_check(const void *buffer, size_t size, int src, int dst,
+                         unsigned seq);
+
+/* Number of iterations that last `seconds` when one lasts `per_iter`: rank 0
+ * decides, all get the same answer. */
+long bench_iterations(double seconds, double per_iter, int min_iters);
+
+void bench_sort(double *values, size_t count);
+
+/* Value at `fraction` (0..1) of sorted values. */
+double bench_quantile(const double *sorted, size_t count, double fraction);
+
+/* Collective: whether ranks a and b run on hosts of different names is
+ * index[a] != index[b]; the caller frees. `hosts` gets their number. */
+int *bench_host_index(int *hosts);
+
+#endif
