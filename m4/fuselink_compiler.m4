@@ -1,0 +1,102 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+
+# FL_TRY_CXXFLAGS(FLAGS, THEN, ELSE): does the compiler accept and link
+# with FLAGS?
+AC_DEFUN([FL_TRY_CXXFLAGS], [
+    fuselink_save_CXXFLAGS=$CXXFLAGS
+    CXXFLAGS="$CXXFLAGS $1"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[]], [[]])],
+                   [fuselink_flags_ok=yes], [fuselink_flags_ok=no])
+    CXXFLAGS=$fuselink_save_CXXFLAGS
+    AS_IF([test $fuselink_flags_ok = yes], [$2], [$3])
+])
+
+# FL_COMPILER: C++20, with the flags of the library and of the tests.
+AC_DEFUN([FL_COMPILER], [
+    AC_LANG_ASSERT([C++])
+
+    # gnu++20, not c++20: macros of UCX's headers use the typeof keyword.
+    AC_MSG_CHECKING([whether $CXX supports C++20])
+    CXX="$CXX -std=gnu++20"
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
+            #include <bit>
+            #include <concepts>
+            #include <span>
+            struct point { int x, y; };
+            template<std::integral T> T twice(T value) { return value * 2; }
+        ]], [[
+            int values[4] = {};
+            std::span<int> view(values);
+            point p{.x = twice(1), .y = static_cast<int>(view.size())};
+            return std::bit_width(static_cast<unsigned>(p.x + p.y)) == 0;
+        ]])],
+        [AC_MSG_RESULT([yes])],
+        [AC_MSG_RESULT([no])
+         AC_MSG_ERROR([$CXX has no C++20; use g++ 11 or clang++ 14 or newer (CXX=...)])])
+
+    FUSELINK_WARNINGS="-Wall -Wextra"
+    AC_ARG_ENABLE([werror],
+        [AS_HELP_STRING([--enable-werror], [make compiler warnings errors])])
+    AS_IF([test "x$enable_werror" = xyes],
+          [FUSELINK_WARNINGS="$FUSELINK_WARNINGS -Werror"])
+
+    # No exception and no C++ type crosses a UCT callback; nothing of the
+    # library is to be seen by the program it is preloaded into.
+    FUSELINK_CXXFLAGS="-fno-exceptions -fno-rtti -fvisibility=hidden"
+    FUSELINK_CXXFLAGS="$FUSELINK_CXXFLAGS -fvisibility-inlines-hidden"
+    FUSELINK_CXXFLAGS="$FUSELINK_CXXFLAGS $FUSELINK_WARNINGS"
+
+    AC_SUBST([FUSELINK_WARNINGS])
+    AC_SUBST([FUSELINK_CXXFLAGS])
+    AC_DEFINE_UNQUOTED([FUSELINK_VERSION], ["$PACKAGE_VERSION"],
+                       [Version of fuselink])
+])
+
+# FL_SANITIZERS: --enable-asan, --enable-tsan, --enable-fuzzers.
+AC_DEFUN([FL_SANITIZERS], [
+    AC_ARG_ENABLE([asan],
+        [AS_HELP_STRING([--enable-asan],
+            [build with the address and undefined-behaviour sanitizers])])
+    AC_ARG_ENABLE([tsan],
+        [AS_HELP_STRING([--enable-tsan], [build with the thread sanitizer])])
+    AC_ARG_ENABLE([fuzzers],
+        [AS_HELP_STRING([--enable-fuzzers],
+            [build the fuzzers of test/fuzz (needs clang++)])])
+
+    FUSELINK_SANITIZE=
+    fuselink_sanitizers=none
+    AS_IF([test "x$enable_asan" = xyes], [
+        AS_IF([test "x$enable_tsan" = xyes],
+              [AC_MSG_ERROR([--enable-asan and --enable-tsan exclude each other])])
+        # no-sanitize-recover: a finding of UBSan must fail the test.
+        FUSELINK_SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
+        fuselink_sanitizers="address, undefined behaviour"
+    ])
+    AS_IF([test "x$enable_tsan" = xyes], [
+        FUSELINK_SANITIZE="-fsanitize=thread -fno-omit-frame-pointer"
+        fuselink_sanitizers=thread
+    ])
+    AS_IF([test -n "$FUSELINK_SANITIZE"], [
+        AC_MSG_CHECKING([whether $CXX links with $FUSELINK_SANITIZE])
+        FL_TRY_CXXFLAGS([$FUSELINK_SANITIZE],
+            [AC_MSG_RESULT([yes])],
+            [AC_MSG_RESULT([no])
+             AC_MSG_ERROR([$CXX cannot build with the $fuselink_sanitizers sanitizer])])
+    ])
+    AC_SUBST([FUSELINK_SANITIZE])
+
+    # The sanitizers' runtime is only in the program, so a shared library
+    # cannot have all its symbols defined.
+    AS_IF([test -n "$FUSELINK_SANITIZE"], [FUSELINK_NO_UNDEFINED=],
+          [FUSELINK_NO_UNDEFINED="-Wl,-z,defs"])
+    AC_SUBST([FUSELINK_NO_UNDEFINED])
+
+    AS_IF([test "x$enable_fuzzers" = xyes], [
+        AC_MSG_CHECKING([whether $CXX has a fuzzer library])
+        FL_TRY_CXXFLAGS([-fsanitize=fuzzer-no-link],
+            [AC_MSG_RESULT([yes])],
+            [AC_MSG_RESULT([no])
+             AC_MSG_ERROR([--enable-fuzzers needs clang++; run configure with CXX=clang++ CC=clang])])
+    ])
+    AM_CONDITIONAL([ENABLE_FUZZERS], [test "x$enable_fuzzers" = xyes])
+])

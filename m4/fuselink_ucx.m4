@@ -1,0 +1,254 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+#
+# UCX comes in two parts that must be of one release: the installed library,
+# which is loaded, and its source tree, whose internal headers (uct/base) no
+# package installs. Every release has the same soname while internal structures
+# change, so nothing but the checks here would notice a mix.
+
+# FL_UCX_LIBRARY: the installed library. Sets UCX_LIBDIR, UCX_INCLUDEDIR,
+# UCX_INFO, UCX_LIBS, UCX_LDFLAGS, UCP_LIBS.
+AC_DEFUN([FL_UCX_LIBRARY], [
+    AC_ARG_WITH([ucx],
+        [AS_HELP_STRING([--with-ucx=PREFIX],
+            [UCX installed in PREFIX @<:@the one pkg-config finds@:>@])],
+        [], [with_ucx=yes])
+
+    fuselink_save_PKG_CONFIG_PATH=$PKG_CONFIG_PATH
+    AS_CASE([$with_ucx],
+        [yes], [fuselink_where="by pkg-config"],
+        [/*], [
+            fuselink_where="in $with_ucx"
+            fuselink_pc_dirs=
+            for fuselink_pc in "$with_ucx"/lib*/pkgconfig/ucx.pc \
+                               "$with_ucx"/lib/*/pkgconfig/ucx.pc; do
+                AS_IF([test -r "$fuselink_pc"],
+                      [fuselink_pc_dirs="$fuselink_pc_dirs${fuselink_pc%/ucx.pc}:"])
+            done
+            AS_IF([test -z "$fuselink_pc_dirs"],
+                  [AC_MSG_ERROR([--with-ucx: no UCX in $with_ucx (no lib*/pkgconfig/ucx.pc there)])])
+            PKG_CONFIG_PATH=$fuselink_pc_dirs$PKG_CONFIG_PATH
+            export PKG_CONFIG_PATH
+        ],
+        [AC_MSG_ERROR([--with-ucx needs the absolute path of an installed UCX, not "$with_ucx"])])
+
+    AC_MSG_CHECKING([for UCX])
+    AS_IF([$PKG_CONFIG --exists ucx], [],
+          [AC_MSG_RESULT([no])
+           AC_MSG_ERROR([no UCX found $fuselink_where; install libucx-dev or use --with-ucx=PREFIX])])
+    UCX_LIBDIR=$($PKG_CONFIG --variable=libdir ucx)
+    UCX_INCLUDEDIR=$($PKG_CONFIG --variable=includedir ucx)
+    UCX_PREFIX=$($PKG_CONFIG --variable=prefix ucx)
+    PKG_CONFIG_PATH=$fuselink_save_PKG_CONFIG_PATH
+    AC_MSG_RESULT([$UCX_LIBDIR])
+
+    UCX_INFO=$UCX_PREFIX/bin/ucx_info
+    AS_IF([test -x "$UCX_INFO"], [],
+          [AC_MSG_ERROR([no $UCX_INFO; it tells how this UCX was configured (Debian package ucx-utils)])])
+    AS_IF([test -r "$UCX_INCLUDEDIR/uct/api/version.h"], [],
+          [AC_MSG_ERROR([no uct/api/version.h in $UCX_INCLUDEDIR; install the headers of UCX (Debian package libucx-dev)])])
+
+    # The library is linked to libuct and libucs although the process has them
+    # already: a preloaded library comes into processes that do not use UCX (a
+    # launcher, a shell), where its references to UCX's data would be fatal
+    # without them, and where UCX was loaded privately (RTLD_LOCAL) its symbols
+    # are found only this way. No second copy is loaded, because the name
+    # recorded is the soname of the very libuct that configure was given, be it
+    # renamed or not, and the loader takes a library of that name that is
+    # already there. A process whose UCX has another name or version is what
+    # the check at load is for.
+    #
+    # The search path is recorded only where the loader would not look by
+    # itself: a build for a private UCX is to find that one.
+    UCX_LIBS="-L$UCX_LIBDIR -luct -lucs"
+    UCP_LIBS="-L$UCX_LIBDIR -lucp -luct -lucs"
+    AS_CASE([$UCX_LIBDIR],
+        [/lib|/lib64|/lib/*|/usr/lib|/usr/lib64|/usr/lib/*], [UCX_LDFLAGS=],
+        [UCX_LDFLAGS="-R $UCX_LIBDIR"])
+    AC_SUBST([UCX_LIBDIR])
+    AC_SUBST([UCX_PREFIX])
+    AC_SUBST([UCX_LIBS])
+    AC_SUBST([UCX_LDFLAGS])
+    AC_SUBST([UCP_LIBS])
+])
+
+# FL_UCX_VERSION: ask the library itself, at run time, what it is. Sets
+# UCX_VERSION (1.13.1), UCX_MAJOR, UCX_MINOR.
+AC_DEFUN([FL_UCX_VERSION], [
+    AC_MSG_CHECKING([the version of the UCX library])
+    AS_IF([test "$cross_compiling" = yes],
+          [AC_MSG_RESULT([unknown])
+           AC_MSG_ERROR([fuselink cannot be cross-compiled: the UCX library has to be run to learn its version and configuration])])
+    fuselink_save_LIBS=$LIBS
+    fuselink_save_LD_LIBRARY_PATH=$LD_LIBRARY_PATH
+    LIBS="$UCP_LIBS $LIBS"
+    LD_LIBRARY_PATH=$UCX_LIBDIR${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export LD_LIBRARY_PATH
+    AC_RUN_IFELSE([AC_LANG_PROGRAM([[
+            #include <cstdio>
+            extern "C" const char *ucp_get_version_string(void);
+        ]], [[
+            FILE *file = fopen("conftest.version", "w");
+            if (file == nullptr) {
+                return 1;
+            }
+            fputs(ucp_get_version_string(), file);
+            return fclose(file);
+        ]])],
+        [UCX_VERSION=$(cat conftest.version)], [UCX_VERSION=], [UCX_VERSION=])
+    LIBS=$fuselink_save_LIBS
+    AS_IF([test -z "$UCX_VERSION"],
+          [AC_MSG_RESULT([unknown])
+           AC_MSG_ERROR([a program linked to the UCX library in $UCX_LIBDIR does not run; see config.log])])
+    AC_MSG_RESULT([$UCX_VERSION])
+
+    # Which library ucx_info belongs to decides whose configuration it prints.
+    fuselink_info_version=$("$UCX_INFO" -v | $SED -n '1s/.* //p')
+    fuselink_ucx_config=$("$UCX_INFO" -b)
+    LD_LIBRARY_PATH=$fuselink_save_LD_LIBRARY_PATH
+    AS_IF([test "$fuselink_info_version" != "$UCX_VERSION"],
+          [AC_MSG_ERROR([$UCX_INFO is of UCX $fuselink_info_version and the library in $UCX_LIBDIR of UCX $UCX_VERSION; install both of one release])])
+    AS_CASE([$fuselink_ucx_config], [*UCX_MODULE_SUBDIR*], [],
+        [AC_MSG_ERROR([$UCX_INFO -b does not print how UCX was configured])])
+
+    UCX_MAJOR=${UCX_VERSION%%.*}
+    UCX_MINOR=${UCX_VERSION#*.}
+    UCX_MINOR=${UCX_MINOR%%.*}
+    AC_SUBST([UCX_VERSION])
+    AC_DEFINE_UNQUOTED([FUSELINK_UCX_MAJOR], [$UCX_MAJOR], [UCX major version])
+    AC_DEFINE_UNQUOTED([FUSELINK_UCX_MINOR], [$UCX_MINOR], [UCX minor version])
+    AC_DEFINE_UNQUOTED([FUSELINK_UCX_VERSION], ["$UCX_VERSION"], [UCX version])
+])
+
+# FL_UCX_TREE_VERSION(DIR): set fuselink_tree_version to the version of
+# the UCX source tree in DIR, or to nothing if it is none. The version is taken
+# from configure.ac, which is the same in a git checkout, a release tarball and
+# a distribution's source package, and which the other places are made from.
+AC_DEFUN([FL_UCX_TREE_VERSION], [
+    fuselink_tree_version=
+    AS_IF([test -r "$1/src/uct/base/uct_component.h" && test -r "$1/configure.ac"], [
+        # major.minor.patch and, for a release candidate, its suffix
+        fuselink_tree_version=$($SED -n \
+            -e 's/^def@&t@ine(\@<:@ucx_ver_\(major\|minor\|patch\|extra\)\@:>@, *\(@<:@^)@:>@*\)).*/\1 \2/p' \
+            "$1/configure.ac" |
+            $AWK '{ part@<:@$[]1@:>@ = $[]2 }
+                  END { if ("major" in part)
+                            print part@<:@"major"@:>@ "." part@<:@"minor"@:>@ "." part@<:@"patch"@:>@ part@<:@"extra"@:>@ }')
+    ])
+])
+
+# FL_UCX_SOURCE: the matching source tree. Sets UCX_SOURCE.
+AC_DEFUN([FL_UCX_SOURCE], [
+    AC_REQUIRE([AC_PROG_AWK])
+    AC_ARG_VAR([UCX_SOURCE],
+        [source tree of the installed UCX, as --with-ucx-source])
+    AC_ARG_WITH([ucx-source],
+        [AS_HELP_STRING([--with-ucx-source=DIR],
+            [source tree of the installed UCX @<:@$UCX_SOURCE, ./ucx-source or ../ucx-*@:>@])],
+        [], [with_ucx_source=])
+    AS_CASE([$with_ucx_source], [yes|no],
+        [AC_MSG_ERROR([--with-ucx-source needs the path of the source tree of UCX $UCX_VERSION])])
+
+    AC_MSG_CHECKING([for the source tree of UCX $UCX_VERSION])
+    fuselink_how="use --with-ucx-source=DIR, or let contrib/get-ucx-source fetch it"
+    # A tree that is named has to be the right one; one that merely lies around
+    # is passed over if it is not.
+    AS_IF([test -n "$with_ucx_source$UCX_SOURCE"], [
+        AS_IF([test -n "$with_ucx_source"],
+              [fuselink_setting=--with-ucx-source
+               fuselink_tree=$with_ucx_source],
+              [fuselink_setting=UCX_SOURCE
+               fuselink_tree=$UCX_SOURCE])
+        FL_UCX_TREE_VERSION([$fuselink_tree])
+        AS_IF([test -z "$fuselink_tree_version"],
+              [AC_MSG_RESULT([no])
+               AC_MSG_ERROR([$fuselink_setting: $fuselink_tree is not a UCX source tree; $fuselink_how])])
+        AS_IF([test "$fuselink_tree_version" != "$UCX_VERSION"],
+              [AC_MSG_RESULT([no])
+               AC_MSG_ERROR([$fuselink_setting: $fuselink_tree is the source of UCX $fuselink_tree_version, but the library in $UCX_LIBDIR is UCX $UCX_VERSION; $fuselink_how])])
+    ], [
+        fuselink_tree=
+        fuselink_other=
+        for fuselink_dir in "$srcdir"/ucx-source ./ucx-source \
+                            "$srcdir"/../ucx-* ../ucx-*; do
+            FL_UCX_TREE_VERSION([$fuselink_dir])
+            AS_IF([test "$fuselink_tree_version" = "$UCX_VERSION"],
+                  [fuselink_tree=$fuselink_dir
+                   break])
+            AS_IF([test -n "$fuselink_tree_version"],
+                  [fuselink_other="$fuselink_other $fuselink_dir ($fuselink_tree_version)"])
+        done
+        AS_IF([test -z "$fuselink_tree"], [
+            AC_MSG_RESULT([no])
+            AS_IF([test -n "$fuselink_other"],
+                  [AC_MSG_ERROR([no source tree of UCX $UCX_VERSION, the version of the library in $UCX_LIBDIR, only$fuselink_other; $fuselink_how])],
+                  [AC_MSG_ERROR([no source tree of UCX $UCX_VERSION, the version of the library in $UCX_LIBDIR; $fuselink_how])])
+        ])
+    ])
+    UCX_SOURCE=$(cd "$fuselink_tree" && pwd)
+    AC_MSG_RESULT([$UCX_SOURCE])
+
+    # A vendor's build may carry changes under an unchanged version number.
+    for fuselink_header in "$UCX_INCLUDEDIR"/uct/api/*.h; do
+        fuselink_name=uct/api/${fuselink_header##*/}
+        AS_IF([test -r "$UCX_SOURCE/src/$fuselink_name" &&
+               test "$fuselink_name" != uct/api/version.h],
+              [AS_IF([cmp -s "$fuselink_header" "$UCX_SOURCE/src/$fuselink_name"], [],
+                     [AC_MSG_ERROR([$UCX_SOURCE is not the source of the installed UCX $UCX_VERSION: $fuselink_name differs from the one in $UCX_INCLUDEDIR; $fuselink_how])])])
+    done
+    AC_SUBST([UCX_SOURCE])
+])
+
+# FL_UCX_CONFIG_H: the headers that are neither in the source tree nor
+# installed, in the build folder's ucx_config. Sets UCX_CPPFLAGS.
+AC_DEFUN([FL_UCX_CONFIG_H], [
+    AC_MSG_CHECKING([how UCX was configured])
+    AS_MKDIR_P([ucx_config/uct/api])
+    # UCX's headers take optional members and checks from config.h, so it has
+    # to be the one of the library. Each file is replaced only if it changed,
+    # or every configure would rebuild everything.
+    {
+        echo "/* What ucx_info -b printed for $UCX_LIBDIR. */"
+        echo "#ifndef FUSELINK_UCX_CONFIG_H"
+        echo "#define FUSELINK_UCX_CONFIG_H"
+        AS_ECHO(["$fuselink_ucx_config"])
+        echo "#endif"
+    } >conftest.config.h
+    AS_IF([cmp -s conftest.config.h ucx_config/config.h], [],
+          [cp conftest.config.h ucx_config/config.h])
+    AS_IF([cmp -s "$UCX_INCLUDEDIR/uct/api/version.h" ucx_config/uct/api/version.h],
+          [], [cp "$UCX_INCLUDEDIR/uct/api/version.h" ucx_config/uct/api/version.h])
+    AC_MSG_RESULT([ucx_config/config.h])
+
+    # All of UCX's headers come from the source tree, internal and public ones;
+    # the installed ones are not on the path (but for a system folder, which is
+    # searched last), so that no mix is possible. -isystem: their warnings are
+    # not ours.
+    UCX_CPPFLAGS='-isystem $(abs_top_builddir)/ucx_config'
+    UCX_CPPFLAGS="$UCX_CPPFLAGS -isystem $UCX_SOURCE/src"
+
+    fuselink_save_CPPFLAGS=$CPPFLAGS
+    CPPFLAGS="-DHAVE_CONFIG_H -isystem $(pwd)/ucx_config -isystem $UCX_SOURCE/src $CPPFLAGS"
+    AC_MSG_CHECKING([whether UCX's internal headers can be used])
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
+            #include "config.h"
+            extern "C" {
+            #include <uct/base/uct_component.h>
+            #include <uct/base/uct_iface.h>
+            #include <uct/base/uct_md.h>
+            #include <uct/base/uct_worker.h>
+            }
+        ]], [[return sizeof(uct_base_iface_t) == 0;]])],
+        [AC_MSG_RESULT([yes])],
+        [AC_MSG_RESULT([no])
+         AC_MSG_ERROR([uct/base of $UCX_SOURCE does not compile with $CXX; see config.log])])
+    CPPFLAGS=$fuselink_save_CPPFLAGS
+    AC_SUBST([UCX_CPPFLAGS])
+])
+
+# FL_UCX: everything above.
+AC_DEFUN([FL_UCX], [
+    FL_UCX_LIBRARY
+    FL_UCX_VERSION
+    FL_UCX_SOURCE
+    FL_UCX_CONFIG_H
+])
