@@ -1,0 +1,151 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+#
+# Links, addresses and rates. The switch is a namespace with one bridge for
+# each rail and one for management; a NIC is one end of a veth pair whose
+# other end is a port of the rail's bridge. Rail i is 10.0.i.0/24 and host h
+# has address h+1 on it; management is 10.0.255.0/24. Nothing is routed.
+
+nic_addr() {
+    echo "10.0.$2.$(($1 + 1))"
+}
+
+mgmt_addr() {
+    echo "10.0.255.$(($1 + 1))"
+}
+
+# Prints the tc arguments that shape DEV to RATE.
+#
+# The bucket is one millisecond of the rate, but holds two full frames: large
+# enough that a late timer loses no tokens, small enough that a stream after
+# a pause gets no visible amount for free. The queue holds 20 ms.
+shape_line() {
+    local dev=$1 rate=$2 bits burst limit
+    if [[ $rate == none ]]; then
+        echo "qdisc replace dev $dev root pfifo_fast"
+        return
+    fi
+    bits=$(rate_bits "$rate")
+    burst=$((bits / 8 / 1000))
+    limit=$((bits / 8 / 50))
+    [[ $burst -ge $(min_burst) ]] || burst=$(min_burst)
+    [[ $limit -ge $((8 * mtu)) ]] || limit=$((8 * mtu))
+    echo "qdisc replace dev $dev root tbf rate ${bits}bit burst $burst" \
+        "limit $((limit + burst))"
+}
+
+min_burst() {
+    echo $((2 * (mtu + 14) + 512))
+}
+
+# A segmentation-offload packet larger than the bucket would have to be cut
+# up in the shaper; the sender makes them of the right size to begin with.
+gso_line() {
+    local size=65536 rate=$2 burst
+    if [[ $rate != none ]]; then
+        burst=$(($(rate_bits "$rate") / 8 / 1000))
+        [[ $burst -ge $(min_burst) ]] || burst=$(min_burst)
+        [[ $burst -ge $size ]] || size=$burst
+    fi
+    echo "link set dev $1 gso_max_size $size"
+}
+
+# Reads `up`'s rates: rates[i] is for NIC i of every host.
+net_build() {
+    local h i pid
+
+    {
+        echo "link set dev lo up"
+        echo "link add name mgmt type bridge forward_delay 0 mcast_snooping 0"
+        echo "link set dev mgmt up"
+        for ((i = 0; i < nics; i++)); do
+            echo "link add name rail$i mtu $mtu type bridge" \
+                "forward_delay 0 mcast_snooping 0"
+            echo "link set dev rail$i up"
+        done
+        for ((h = 0; h < hosts; h++)); do
+            pid=$(holder_pid "host$h") || die "host$h is gone"
+            echo "link add name h${h}m type veth peer name mgmt0 netns $pid"
+            echo "link set dev h${h}m master mgmt up"
+            for ((i = 0; i < nics; i++)); do
+                echo "link add name h${h}n$i mtu $mtu type veth" \
+                    "peer name nic$i mtu $mtu netns $pid"
+                echo "link set dev h${h}n$i master rail$i up"
+            done
+        done
+    } | net_batch switch ip
+
+    for ((h = 0; h < hosts; h++)); do
+        {
+            echo "link set dev lo up"
+            echo "addr add $(mgmt_addr "$h")/24 dev mgmt0"
+            echo "link set dev mgmt0 up"
+            for ((i = 0; i < nics; i++)); do
+                echo "addr add $(nic_addr "$h" "$i")/24 dev nic$i"
+                gso_line "nic$i" "${rates[i]}"
+                echo "link set dev nic$i up"
+            done
+        } | net_batch "host$h" ip
+        for ((i = 0; i < nics; i++)); do
+            shape_line "nic$i" "${rates[i]}"
+        done | net_batch "host$h" tc
+    done
+
+    for ((h = 0; h < hosts; h++)); do
+        for ((i = 0; i < nics; i++)); do
+            shape_line "h${h}n$i" "${rates[i]}"
+        done
+    done | net_batch switch tc
+}
+
+# Runs lines of ip or tc (TOOL) in NODE; stops at the first that fails.
+net_batch() {
+    local message
+    message=$(node_run "$1" "$2" -batch - 2>&1) ||
+        die "$2 failed in $1: ${message//$'\n'/ }"
+}
+
+# A bridge port forwards, and UCX sees a NIC, only once the carrier is up.
+net_wait() {
+    local h tries
+    for ((h = 0; h < hosts; h++)); do
+        for ((tries = 0; tries < 250; tries++)); do
+            [[ $(node_run "host$h" ip -o link show up |
+                grep -c 'LOWER_UP.* state UP ') -eq $((nics + 1)) ]] && break
+            sleep 0.02
+        done
+        [[ $tries -lt 250 ]] || die "a NIC of host$h got no carrier in 5 s"
+    done
+}
+
+command_nic() {
+    local host nic action=${3-}
+    load_cluster
+    [[ $# -ge 3 ]] || usage_error "nic: want HOST N down, up or rate R"
+    host=$(host_index "$1") || exit 2
+    nic=$(nic_index "$2") || exit 2
+    case $action:$# in
+    # The port of the switch goes down, not the NIC: the host keeps the
+    # address and route and only loses the carrier, as with a pulled cable.
+    down:3 | up:3)
+        echo "link set dev h${host}n$nic $action" | net_batch switch ip
+        ;;
+    rate:4)
+        valid_rate "$4" ||
+            usage_error "nic rate '$4': accepted: $accepted_rates"
+        lock_cluster
+        gso_line "nic$nic" "$4" | net_batch "host$host" ip
+        shape_line "nic$nic" "$4" | net_batch "host$host" tc
+        shape_line "h${host}n$nic" "$4" | net_batch switch tc
+        record_rate "$host" "$nic" "$4"
+        ;;
+    *)
+        usage_error "nic: '${*:3}': accepted: down, up, rate R"
+        ;;
+    esac
+}
+
+record_rate() {
+    awk -v h="$1" -v n="$2" -v r="$3" \
+        '$1 == h && $2 == n { $3 = r } { print }' "$state/rates" \
+        >"$state/rates.new" && mv "$state/rates.new" "$state/rates"
+}
