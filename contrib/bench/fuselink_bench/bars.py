@@ -1,0 +1,99 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""Bars: what fuselink must reach in a case. Each evaluates to a Verdict."""
+
+from dataclasses import dataclass
+
+_FUSELINK = "fuselink"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    passed: bool
+    case: str
+    want: str
+    got: str
+
+    def line(self):
+        return (f"{'ok' if self.passed else 'MISSED':6}  {self.case}:"
+                f" want {self.want}, got {self.got}")
+
+
+def _verdict(results, want, got, passed):
+    return Verdict(bool(passed), results.case.name, want, got)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The metric is so many times a baseline's: at least where more is
+    better, at most where less is."""
+    over: str
+    limit: float
+
+    def evaluate(self, results):
+        less = results.case.lower_is_better
+        want = (f"{'<=' if less else '>='} {self.limit:.3g} x {self.over}")
+        ratio = results.ratio(_FUSELINK, self.over)
+        if ratio is None:
+            return _verdict(results, want, "no measurement", False)
+        passed = ratio <= self.limit if less else ratio >= self.limit
+        return _verdict(results, want, f"{ratio:.3f} x", passed)
+
+
+@dataclass(frozen=True)
+class WireShare:
+    """The speed is so much of the sum of all rates."""
+    limit: float
+
+    def evaluate(self, results):
+        want = f">= {self.limit:.0%} of the wire's bound"
+        share = results.wire_share(_FUSELINK)
+        if share is None:
+            return _verdict(results, want, "no measurement", False)
+        return _verdict(results, want, f"{share:.1%}", share >= self.limit)
+
+
+@dataclass(frozen=True)
+class Fastest:
+    """Better than every baseline, all of which must have been measured."""
+
+    def evaluate(self, results):
+        less = results.case.lower_is_better
+        others = [transport.name for transport in results.case.transports
+                  if transport.name != _FUSELINK]
+        want = f"faster than {', '.join(others)}"
+        medians = {name: results.median(name) for name in (*others, _FUSELINK)}
+        missing = [name for name, value in medians.items() if value is None]
+        if missing:
+            return _verdict(results, want,
+                            f"no measurement of {', '.join(missing)}", False)
+        mine = medians.pop(_FUSELINK)
+        best = (min if less else max)(medians, key=medians.get)
+        ratio = mine / medians[best]
+        return _verdict(results, want, f"{ratio:.3f} x {best}",
+                        ratio < 1 if less else ratio > 1)
+
+
+@dataclass(frozen=True)
+class NicShare:
+    """Every NIC moved so much of its fair share, by rate, in every job."""
+    limit: float
+
+    def evaluate(self, results):
+        want = f"every NIC > {self.limit:.0%} of its fair share of the bytes"
+        if not results.samples.get(_FUSELINK):
+            return _verdict(results, want, "no measurement", False)
+        share, where = results.worst_nic_share(_FUSELINK)
+        return _verdict(results, want, f"{share:.1%} ({where})",
+                        share > self.limit)
+
+
+def evaluate(all_results):
+    """Verdicts for every bar, and one for each failed measurement."""
+    verdicts = []
+    for results in all_results:
+        verdicts += [bar.evaluate(results) for bar in results.case.bars]
+        verdicts += [_verdict(results, f"{name} to run",
+                              f"{len(why)} failures, the last: {why[-1]}",
+                              False)
+                     for name, why in results.failures.items()]
+    return verdicts

@@ -1,0 +1,114 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""The cases: what is run on which NICs, and what is expected of fuselink."""
+
+from dataclasses import dataclass, field
+
+from . import bars
+from . import transports
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    title: str
+    rates: tuple              # of each host's NICs, as contrib/cluster takes
+    program: str
+    options: tuple            # of the program
+    ranks: int = 2
+    node: bool = False        # all ranks on one host
+    metric: str = "bytes_per_s"
+    directions: int = 1       # wires of a NIC that are loaded at once
+    bars: tuple = field(default=())
+
+    @property
+    def transports(self):
+        return transports.NODE if self.node else transports.NETWORK
+
+    @property
+    def lower_is_better(self):
+        return self.metric.endswith("_s") and not self.metric.endswith("per_s")
+
+    @property
+    def placement(self):
+        """mpirun arguments; spread over the hosts is the cluster's default."""
+        where = ["--host", f"host0:{self.ranks}"] if self.node else []
+        return ["-np", str(self.ranks), *where]
+
+
+FOUR = ("200mbit",) * 4
+EIGHT = ("100mbit",) * 8
+UNEVEN = ("50mbit", "100mbit", "200mbit", "400mbit")
+UNSHAPED = ("none",) * 4
+
+# One window of 16 x 4 MB takes 2.7 s on one NIC of 200 Mbit/s, so one window
+# is checked, one warms up and as many as fit are timed.
+_STREAM = ("--size", 4 * MIB, "--window", 16, "--check", 1, "--warmup", 0,
+           "--time", 2)
+_ALLTOALLV = ("--size", MIB, "--check", 1, "--warmup", 0.5, "--time", 2)
+_LATENCY = ("--size", 8, "--time", 1.5)
+_RATE = ("--size", 8, "--window", 64, "--time", 1.5)
+
+
+def _streams(name, title, rates, bar):
+    """A stream case and its twin with both directions at once."""
+    checks = (bar, bars.NicShare(0.8))
+    return (
+        Case(name, f"one 4 MB stream, {title}", rates, "stream", _STREAM,
+             bars=checks),
+        Case(f"bi{name}", f"4 MB streams in both directions at once, {title}",
+             rates, "stream", _STREAM + ("--bidir",), directions=2,
+             bars=checks))
+
+
+_ALL = (
+    *_streams("stream4", "4 NICs of 200 Mbit/s", FOUR,
+              bars.Ratio("ucx", 3.9)),
+    *_streams("stream8", "8 NICs of 100 Mbit/s", EIGHT,
+              bars.Ratio("ucx", 7.6)),
+    *_streams("uneven", "NICs of 50, 100, 200 and 400 Mbit/s", UNEVEN,
+              bars.WireShare(0.95)),
+    Case("alltoallv", "MPI_Alltoallv, 8 ranks, 1 MB to each, 4 NICs of 200"
+         " Mbit/s", FOUR, "alltoallv", _ALLTOALLV, ranks=8, metric="time_s",
+         bars=(bars.Fastest(), bars.WireShare(0.9), bars.NicShare(0.8))),
+    Case("latency8", "latency of 8 bytes, 4 NICs of 200 Mbit/s", FOUR,
+         "latency", _LATENCY, metric="latency_s",
+         bars=(bars.Ratio("ucx", 1.05),)),
+    Case("rate8", "8-byte messages, 4 NICs of 200 Mbit/s", FOUR, "stream",
+         _RATE, metric="messages_per_s", bars=(bars.Ratio("ucx", 0.95),)),
+    Case("node-lat", "latency of 8 bytes within a node", FOUR, "latency",
+         _LATENCY, node=True, metric="latency_s",
+         bars=(bars.Ratio("sm", 1 / 0.95),)),
+    Case("node-bw", "stream of 1 MB messages within a node", FOUR, "stream",
+         ("--size", MIB, "--window", 16, "--time", 1.5), node=True,
+         bars=(bars.Ratio("sm", 0.95),)),
+    Case("node-bw64k", "stream of 64 kB messages within a node", FOUR,
+         "stream", ("--size", MIB // 16, "--window", 64, "--time", 1.5),
+         node=True, bars=(bars.Ratio("sm", 0.95),)),
+    Case("unshaped-bw", "stream of 4 MB messages, 4 NICs without a limit",
+         UNSHAPED, "stream", _STREAM, bars=(bars.Ratio("ucx", 0.95),)),
+    Case("unshaped-bw64k", "stream of 64 kB messages, 4 NICs without a limit",
+         UNSHAPED, "stream",
+         ("--size", MIB // 16, "--window", 64, "--time", 1.5),
+         bars=(bars.Ratio("ucx", 0.95),)),
+    Case("unshaped-lat", "latency of 8 bytes, 4 NICs without a limit",
+         UNSHAPED, "latency", _LATENCY, metric="latency_s",
+         bars=(bars.Ratio("ucx", 1.05),)),
+)
+
+BY_NAME = {case.name: case for case in _ALL}
+
+
+def quick(rates):
+    """The two cases of --quick, on a cluster with these NICs."""
+    rates = tuple(rates)
+    nics = f"{len(rates)} NICs"
+    return (
+        Case("alltoallv", f"MPI_Alltoallv, 8 ranks, 1 MB to each, {nics}",
+             rates, "alltoallv",
+             ("--size", MIB, "--check", 1, "--warmup", 0, "--time", 1),
+             ranks=8, metric="time_s"),
+        Case("stream", f"one 4 MB stream, {nics}", rates, "stream",
+             ("--size", 4 * MIB, "--window", 8, "--check", 1, "--warmup", 0,
+              "--time", 1)))

@@ -1,0 +1,144 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""The command line of contrib/bench/run."""
+
+import argparse
+import os
+import signal
+import sys
+
+from . import bars
+from . import cases
+from . import programs
+from . import report
+from . import transports
+from .cluster import Cluster
+from .errors import BenchError
+from .runner import Runner, progress
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="contrib/bench/run",
+        description="Measures fuselink, UCX and Open MPI's TCP transport on"
+        " hosts and NICs that contrib/cluster makes on this machine.")
+    parser.add_argument("cases", nargs="*", metavar="CASE",
+                        help="cases to run (see --list), or all")
+    parser.add_argument("--list", action="store_true",
+                        help="list the cases and their bars")
+    parser.add_argument("--rounds", type=int, metavar="N",
+                        help="measurements of each transport (default 3;"
+                        " with --quick 2)")
+    parser.add_argument("--transports", metavar="A,B,...",
+                        help="only these: "
+                        + ", ".join(transports.BY_NAME))
+    parser.add_argument("--variant", action="append", default=[],
+                        metavar="NAME:VAR=VALUE,...",
+                        help="one more column: fuselink with these variables")
+    parser.add_argument("--json", metavar="FILE",
+                        help="write all measurements to FILE")
+    parser.add_argument("--check", action="store_true",
+                        help="check the bars; exit with 1 if one is missed")
+    parser.add_argument("--timeout", type=float, default=120, metavar="S",
+                        help="seconds a job may take (default 120)")
+    parser.add_argument("--build-dir", default=programs.default_folder(),
+                        metavar="DIR", help="where the MPI programs are built"
+                        " (default build-bench)")
+    parser.add_argument("--quick", action="store_true",
+                        help="alltoallv and stream in one table, on a cluster"
+                        " that is up (--cluster)")
+    parser.add_argument("--cluster", metavar="NAME",
+                        help="the cluster of --quick")
+    return parser
+
+
+def _chosen_transports(text):
+    if text is None:
+        return None
+    names = text.split(",")
+    for name in names:
+        if name not in transports.BY_NAME:
+            raise BenchError(f"--transports '{name}': accepted: "
+                             + ", ".join(transports.BY_NAME))
+    return names
+
+
+def _chosen_cases(names):
+    if not names:
+        raise BenchError("name a case or 'all'; --list shows them")
+    if names == ["all"]:
+        return list(cases.BY_NAME.values())
+    for name in names:
+        if name not in cases.BY_NAME:
+            raise BenchError(f"no case '{name}'; accepted: all, "
+                             + ", ".join(cases.BY_NAME))
+    return [cases.BY_NAME[name] for name in dict.fromkeys(names)]
+
+
+def _list():
+    width = max(map(len, cases.BY_NAME))
+    for case in cases.BY_NAME.values():
+        print(f"{case.name:{width}}  {case.title}")
+
+
+def _warn_when_busy():
+    load = os.getloadavg()[0]
+    if load > 0.5 * os.cpu_count():
+        progress(f"note: the load average is {load:.1f} on {os.cpu_count()}"
+                 " cores; what is bound by the CPU will vary")
+
+
+def _run(options):
+    if options.list:
+        _list()
+        return 0
+    if bool(options.quick) != bool(options.cluster):
+        raise BenchError("--quick and --cluster go together")
+    if options.quick and (options.cases or options.check):
+        raise BenchError("--quick has cases of its own and no bars")
+    rounds = options.rounds if options.rounds is not None else (
+        2 if options.quick else 3)
+    if rounds < 1:
+        raise BenchError(f"--rounds {rounds}: at least 1")
+    chosen = None if options.quick else _chosen_cases(options.cases)
+    runner = Runner(None, rounds, options.timeout,
+                    _chosen_transports(options.transports),
+                    [transports.variant(text) for text in options.variant])
+    if runner.chosen is not None:
+        runner.chosen += [variant.name for variant in runner.variants]
+    runner.programs = programs.build(options.build_dir)
+    _warn_when_busy()
+
+    if options.quick:
+        with Cluster(name=options.cluster) as cluster:
+            results = [runner.run_case(cluster, case)
+                       for case in cases.quick(cluster.rates)]
+        print(report.quick_table(results))
+    else:
+        results = runner.run(chosen)
+        print(report.text(results))
+
+    verdicts = bars.evaluate(results)
+    if options.json:
+        report.write_json(options.json, results, verdicts)
+    if options.check:
+        print()
+        for verdict in verdicts:
+            print(verdict.line())
+        return 0 if all(verdict.passed for verdict in verdicts) else 1
+    return 1 if any(result.failures for result in results) else 0
+
+
+def _interrupt(number, _frame):
+    """Signals end the run the way Ctrl-C does: the cluster is taken down."""
+    sys.exit(128 + number)
+
+
+def main():
+    options = _parser().parse_args()
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, _interrupt)
+    try:
+        return _run(options)
+    except BenchError as error:
+        progress(f"bench: {error}")
+        return 2

@@ -1,0 +1,128 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""One contrib/cluster, from up to down."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+from .errors import BenchError, SampleError
+
+_TOOL = Path(__file__).resolve().parents[2] / "cluster"
+_PREFIX = "bench-"
+
+# What a person has set for other jobs must not change what is measured; the
+# library to measure is the exception.
+_DROPPED = re.compile(r"(UCX_|OMPI_|PMIX_|ORTE_|OPAL_|FUSELINK)")
+_KEPT = {"FUSELINK_LIB", "FUSELINK_CLUSTER_DIR"}
+
+
+def clean_environment(extra=None):
+    """The caller's environment without settings of UCX and Open MPI."""
+    env = {name: value for name, value in os.environ.items()
+           if name in _KEPT or not _DROPPED.match(name)}
+    env.update(extra or {})
+    return env
+
+
+class Cluster:
+    """Hosts with NICs of the given rates; use it in a with statement.
+
+    With a name the cluster is somebody else's: it must be up, and stays up.
+    """
+
+    def __init__(self, rates=None, hosts=2, name=None):
+        self.owned = name is None
+        self.name = name or f"{_PREFIX}{os.getpid()}"
+        self.hosts = hosts
+        self.rates = rates
+
+    def __enter__(self):
+        if not self.owned:
+            self._read_status()
+            return self
+        remove_stale()
+        # "up" removes what it made when it fails or is interrupted.
+        self._tool("up", "--hosts", str(self.hosts),
+                   "--rates", ",".join(self.rates))
+        return self
+
+    def __exit__(self, *_):
+        if self.owned:
+            self._tool("down", timeout=60)
+
+    @property
+    def nics(self):
+        return [f"nic{i}" for i in range(len(self.rates))]
+
+    def restart(self):
+        """Gets rid of whatever a job that had to be killed left running."""
+        if self.owned:
+            self.__exit__()
+            self.__enter__()
+
+    def counters(self):
+        """{host: {nic: {"rx": bytes, "tx": bytes}}} since the cluster is up."""
+        return json.loads(self._tool("counters", "--json"))
+
+    def mpirun(self, args, env, timeout):
+        """Runs mpirun; returns (exit status, stdout, stderr)."""
+        return self._spawn(["mpirun", *args], env, timeout)
+
+    def _tool(self, command, *args, timeout=60):
+        status, out, err = self._spawn([command, *args], None, timeout)
+        if status != 0:
+            raise BenchError(err.strip() or
+                             f"cluster {command} failed with {status}")
+        return out
+
+    def _spawn(self, words, env, timeout):
+        words = [str(_TOOL), words[0], "--name", self.name, *words[1:]]
+        # A session of its own, so that a job is ended with all it started and
+        # Ctrl-C reaches it through us, in order.
+        process = subprocess.Popen(
+            words, env=clean_environment(env), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            errors="replace", start_new_session=True)
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise SampleError(f"no end within {timeout:.0f} s") from None
+        finally:
+            _end(process)
+        return process.returncode, out, err
+
+    def _read_status(self):
+        """Hosts and rates of a cluster that somebody else brought up."""
+        status = self._tool("status")
+        self.hosts = len(re.findall(r"^host\d+ \(", status, re.M))
+        first = status.partition("\nhost1 (")[0]
+        self.rates = re.findall(r"^ +nic\d+ +\S+ +(\S+) ", first, re.M)
+        if self.hosts < 2 or not self.rates:
+            raise BenchError(f"cluster '{self.name}' needs 2 hosts that are"
+                             " up, each with NICs")
+
+
+def _end(process):
+    """Ends a process group: first so that it may clean up, then for good."""
+    for sig, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, 10)):
+        if process.poll() is not None:
+            return
+        try:
+            os.killpg(process.pid, sig)
+            process.communicate(timeout=patience)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass
+
+
+def remove_stale():
+    """Removes clusters of benchmark runs that were killed."""
+    listed = subprocess.run([str(_TOOL), "list"], text=True, timeout=60,
+                            capture_output=True, check=False).stdout
+    for name in re.findall(rf"^({_PREFIX}\d+):", listed, re.M):
+        pid = int(name.removeprefix(_PREFIX))
+        if not Path(f"/proc/{pid}").exists():
+            subprocess.run([str(_TOOL), "down", "--name", name], timeout=60,
+                           check=False)

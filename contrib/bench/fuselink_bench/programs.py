@@ -1,0 +1,47 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""Compiles the MPI programs when they are not there or not up to date."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from .errors import BenchError
+
+_SOURCE = Path(__file__).resolve().parents[1] / "src"
+_ROOT = Path(__file__).resolve().parents[3]
+NAMES = ("stream", "latency", "alltoallv")
+
+
+def default_folder():
+    return _ROOT / "build-bench"
+
+
+def build(folder):
+    """Returns the folder with a program for each name."""
+    folder = Path(folder).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    shared = [_SOURCE / "common.c", _SOURCE / "common.h"]
+    for name in NAMES:
+        program = folder / name
+        inputs = [_SOURCE / f"{name}.c", *shared]
+        if program.exists() and all(
+                program.stat().st_mtime >= item.stat().st_mtime
+                for item in inputs):
+            continue
+        _compile(program, [str(item) for item in inputs
+                           if item.suffix == ".c"])
+    return folder
+
+
+def _compile(program, sources):
+    # Another run may use the old program: replace it by a rename.
+    fresh = program.with_name(f"{program.name}.{os.getpid()}")
+    try:
+        subprocess.run(["mpicc", "-O2", "-std=gnu11", "-Wall", "-Wextra",
+                        "-o", str(fresh), *sources, "-lm"], check=True)
+    except FileNotFoundError:
+        raise BenchError("mpicc is missing (Debian package: libopenmpi-dev)"
+                         ) from None
+    except subprocess.CalledProcessError:
+        raise BenchError(f"cannot compile {program.name}") from None
+    fresh.replace(program)

@@ -1,0 +1,174 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""Results as text tables and as one JSON document."""
+
+import json
+import os
+import platform
+import time
+
+_UNITS = {"bytes_per_s": (1e-6, "MB/s"), "time_s": (1e3, "ms"),
+          "latency_s": (1e6, "us"), "messages_per_s": (1e-3, "k msg/s")}
+
+
+def _number(value):
+    return f"{value:.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def _table(rows):
+    """Rows of cells as lines; the first column to the left, others right."""
+    widths = [max(len(row[i]) for row in rows if i < len(row))
+              for i in range(max(len(row) for row in rows))]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(widths[i]) if i == 0 else cell.rjust(widths[i])
+                 for i, cell in enumerate(row)]
+        lines.append("  " + "  ".join(cells).rstrip())
+    return lines
+
+
+def _nic_cells(results, name):
+    return [f"{count / 1e6:.1f}"
+            for count in results.nic_bytes(name).values()]
+
+
+def _names(results):
+    seen = [*results.samples, *results.failures, *results.left_out]
+    return list(dict.fromkeys(seen))
+
+
+def case_table(results):
+    case = results.case
+    scale, unit = _UNITS[case.metric]
+    bound = results.bound()
+    title = f"{case.name}: {case.title}"
+    if bound:
+        title += f" (wire: {bound / 1e6:.1f} MB/s)"
+    base = case.transports[0].name
+    head = ["transport", unit, "min", "max", f"x {base}"]
+    if bound:
+        head.append("of wire")
+    if not case.node:
+        head += [f"nic{i}" for i in range(len(results.rates))]
+
+    rows = [head]
+    notes = []
+    for name in _names(results):
+        values = [value * scale for value in results.values(name)]
+        if values:
+            ratio = results.ratio(name, base)
+            row = [name, _number(results.median(name) * scale),
+                   _number(min(values)), _number(max(values)),
+                   f"{ratio:.3f}" if ratio else "-"]
+            if bound:
+                row.append(f"{results.wire_share(name):.1%}")
+            if not case.node:
+                row += _nic_cells(results, name)
+            rows.append(row)
+        for why in results.failures.get(name, []):
+            notes.append(f"  {name} FAILED: {why}")
+        if name in results.left_out:
+            notes.append(f"  {name} left out: {results.left_out[name]}")
+    lines = [title, *_table(rows), *notes]
+    if "fuselink" in results.samples:
+        ratios = [f"{results.ratio('fuselink', name):.3f} x {name}"
+                  for name in _names(results)
+                  if name != "fuselink" and name in results.samples]
+        lines.append("  fuselink is " + ", ".join(ratios))
+    return "\n".join(lines)
+
+
+def text(all_results):
+    parts = [case_table(results) for results in all_results]
+    if any(not results.case.node for results in all_results):
+        parts.append("nic0...: MB that host0 sent on each NIC in the whole"
+                     " job, its check and warm-up included.")
+    return "\n\n".join(parts)
+
+
+def quick_table(all_results):
+    """One table: a line for each transport, columns for each case."""
+    wide = max(all_results, key=lambda results: len(results.rates))
+    base = wide.case.transports[0].name
+    head = ["transport"]
+    for results in all_results:
+        unit = _UNITS[results.case.metric][1]
+        head += [f"{results.case.name} {unit}", "faster", "of wire"]
+        head += [f"nic{i} MB" for i in range(len(results.rates))]
+    rows = [head]
+    names = dict.fromkeys(name for results in all_results
+                          for name in _names(results))
+    notes = []
+    for name in names:
+        row = [name]
+        for results in all_results:
+            value = results.median(name)
+            nics = len(results.rates)
+            if value is None:
+                why = results.failures.get(name) or [results.left_out[name]]
+                notes.append(f"  {name}, {results.case.name}: {why[-1]}")
+                row += ["-"] * (3 + nics)
+                continue
+            ratio = results.ratio(name, base)
+            if ratio and results.case.lower_is_better:
+                ratio = 1 / ratio
+            share = results.wire_share(name)
+            row += [_number(value * _UNITS[results.case.metric][0]),
+                    f"{ratio:.2f} x" if ratio else "-",
+                    f"{share:.1%}" if share else "-",
+                    *_nic_cells(results, name)]
+        rows.append(row)
+    titles = [f"{results.case.name}: {results.case.title}"
+              for results in all_results]
+    return "\n".join([*titles, "", *_table(rows), *dict.fromkeys(notes), "",
+                      f"faster: than {base}, UCX tcp on one NIC."
+                      " nic: MB that host0 sent on each NIC."])
+
+
+def _versions():
+    return {"kernel": platform.release(), "machine": platform.machine(),
+            "cores": os.cpu_count(),
+            "load_average": os.getloadavg()[0]}
+
+
+def document(all_results, verdicts):
+    """Everything, for programs: SI units without prefixes, bytes."""
+    cases = []
+    for results in all_results:
+        case = results.case
+        transports = {}
+        for name in _names(results):
+            values = results.values(name)
+            share, where = results.worst_nic_share(name)
+            transports[name] = {
+                "median": results.median(name),
+                "min": min(values, default=None),
+                "max": max(values, default=None),
+                "wire_share": results.wire_share(name),
+                "ratio": {other: results.ratio(name, other)
+                          for other in results.samples if other != name},
+                "worst_nic_share": None if case.node or not values
+                else {"share": share, "where": where},
+                "nic_tx_bytes": {host: results.nic_bytes(name, host)
+                                 for host in ("host0", "host1")},
+                "samples": [{"round": sample.round, "result": sample.result,
+                             "nics": sample.nics,
+                             "job_seconds": sample.seconds}
+                            for sample in results.samples.get(name, [])],
+                "failures": results.failures.get(name, []),
+                "left_out": results.left_out.get(name)}
+        cases.append({"name": case.name, "title": case.title,
+                      "metric": case.metric, "rates": results.rates,
+                      "program": case.program,
+                      "options": [str(word) for word in case.options],
+                      "ranks": case.ranks,
+                      "wire_bytes_per_s": results.bound(),
+                      "transports": transports})
+    return {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "system": _versions(), "cases": cases,
+            "bars": [vars(verdict) for verdict in verdicts]}
+
+
+def write_json(path, all_results, verdicts):
+    content = json.dumps(document(all_results, verdicts), indent=1)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(content + "\n")

@@ -1,0 +1,70 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""What was measured for one case, by transport."""
+
+from statistics import median
+
+from . import rates
+
+
+class CaseResults:
+    def __init__(self, case, cluster_rates):
+        self.case = case
+        self.rates = list(cluster_rates)
+        self.samples = {}     # transport name: [Sample]
+        self.failures = {}    # transport name: [why]
+        self.left_out = {}    # transport name: why
+
+    def add(self, sample):
+        self.samples.setdefault(sample.transport, []).append(sample)
+
+    def fail(self, transport, why):
+        self.failures.setdefault(transport, []).append(why)
+
+    def values(self, transport, metric=None):
+        return [sample.value(metric or self.case.metric)
+                for sample in self.samples.get(transport, [])]
+
+    def median(self, transport):
+        values = self.values(transport)
+        return median(values) if values else None
+
+    def bound(self):
+        """Bytes per second that the wires can carry, None without a limit
+        or where bandwidth is not what is measured."""
+        total = rates.total(self.rates)
+        if (total is None or self.case.node or
+                self.case.metric not in ("bytes_per_s", "time_s")):
+            return None
+        return total * self.case.directions
+
+    def wire_share(self, transport):
+        bound = self.bound()
+        speeds = self.values(transport, "bytes_per_s") if bound else []
+        return median(speeds) / bound if speeds else None
+
+    def ratio(self, transport, over):
+        """How many times the median of `over`, as a factor of the metric."""
+        mine, other = self.median(transport), self.median(over)
+        return mine / other if mine and other else None
+
+    def nic_bytes(self, transport, host="host0", way="tx"):
+        """{nic: median bytes a job moved}."""
+        samples = self.samples.get(transport, [])
+        names = [f"nic{i}" for i in range(len(self.rates))]
+        return {nic: median(sample.nics[host][nic][way]
+                            for sample in samples)
+                for nic in names} if samples else {}
+
+    def worst_nic_share(self, transport):
+        """(bytes of fair share, which NIC) of the NIC that moved least of
+        what its rate calls for, over all jobs, hosts and directions."""
+        speeds = [rates.bytes_per_s(rate) or 1.0 for rate in self.rates]
+        worst = (float("inf"), "no NIC")
+        for sample in self.samples.get(transport, []):
+            for host, way, nics in sample.loaded():
+                total = sum(nics.values())
+                for i, speed in enumerate(speeds):
+                    fair = total * speed / sum(speeds)
+                    share = nics[f"nic{i}"] / fair
+                    worst = min(worst, (share, f"{host} nic{i} {way}"))
+        return worst

@@ -1,0 +1,87 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""The columns: how a job is told which transport to use."""
+
+from dataclasses import dataclass, field
+
+from .errors import BenchError
+
+# Open MPI takes its UCX layer for these NICs only when told so.
+_PML_UCX = ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any",
+            "--mca", "pml_ucx_devices", "any"]
+
+# UCX 1.13 has 6 lanes to a peer; one carries active messages.
+_UCX_LANES = 6
+
+
+@dataclass(frozen=True)
+class Transport:
+    name: str
+    title: str
+    # Settings for a cluster with these NICs: {variable: value}, mpirun words.
+    settings: callable
+    fuselink: bool = False
+    one_nic: bool = False
+    environment: dict = field(default_factory=dict)
+
+    def launch(self, nics):
+        """(mpirun arguments, environment) for a cluster with these NICs."""
+        variables, words = self.settings(nics)
+        args = list(words)
+        for name, value in {**variables, **self.environment}.items():
+            args += ["-x", f"{name}={value}"]
+        return args, {"FUSELINK": "1"} if self.fuselink else {}
+
+
+def _ucx(nics):
+    return {"UCX_TLS": "tcp,self,sm", "UCX_NET_DEVICES": nics[0]}, _PML_UCX
+
+
+def _ucx_default(nics):
+    return {"UCX_NET_DEVICES": ",".join(nics)}, _PML_UCX
+
+
+def _ucx_tuned(nics):
+    rails = min(len(nics), _UCX_LANES)
+    return {"UCX_TLS": "tcp,self,sm", "UCX_NET_DEVICES": ",".join(nics),
+            "UCX_MAX_RNDV_RAILS": rails}, _PML_UCX
+
+
+def _ob1(nics):
+    return {}, ["--mca", "pml", "ob1", "--mca", "btl", "tcp,self,vader",
+                "--mca", "btl_tcp_if_include", ",".join(nics)]
+
+
+def _fuselink(_nics):
+    return {}, []
+
+
+def _sm(_nics):
+    return {"UCX_TLS": "sm,self"}, _PML_UCX
+
+
+UCX = Transport("ucx", "UCX tcp, one NIC", _ucx, one_nic=True)
+UCX_DEFAULT = Transport("ucx-default", "UCX, all NICs, as it comes",
+                        _ucx_default)
+UCX_TUNED = Transport("ucx-tuned", "UCX tcp, all NICs, tuned", _ucx_tuned)
+OB1 = Transport("ob1", "Open MPI ob1 with btl tcp, all NICs", _ob1)
+FUSELINK = Transport("fuselink", "fuselink, all NICs", _fuselink,
+                     fuselink=True)
+SM = Transport("sm", "UCX sm,self", _sm)
+
+NETWORK = (UCX, UCX_DEFAULT, UCX_TUNED, OB1, FUSELINK)
+NODE = (SM, FUSELINK)
+BY_NAME = {transport.name: transport for transport in NETWORK + NODE}
+
+
+def variant(text):
+    """fuselink with other settings: NAME:VARIABLE=VALUE[,VARIABLE=VALUE]."""
+    name, _, rest = text.partition(":")
+    pairs = [pair.partition("=") for pair in rest.split(",") if pair]
+    if (not name or name in BY_NAME or not pairs or
+            not all(key and equals for key, equals, _ in pairs)):
+        raise BenchError(f"--variant '{text}': accepted:"
+                         " NAME:VARIABLE=VALUE[,VARIABLE=VALUE...] with a"
+                         " name that is not a transport's")
+    settings = {key: value for key, _, value in pairs}
+    return Transport(name, f"fuselink, {rest}", _fuselink, fuselink=True,
+                     environment=settings)
