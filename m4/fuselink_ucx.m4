@@ -119,26 +119,14 @@ AC_DEFUN([FL_UCX_VERSION], [
     AC_DEFINE_UNQUOTED([FUSELINK_UCX_VERSION], ["$UCX_VERSION"], [UCX version])
 ])
 
-# FL_UCX_TREE_VERSION(DIR): set fuselink_tree_version to the version of
-# the UCX source tree in DIR, or to nothing if it is none. The version is taken
-# from configure.ac, which is the same in a git checkout, a release tarball and
-# a distribution's source package, and which the other places are made from.
+# FL_UCX_TREE_VERSION(DIR): set fuselink_tree_version to the version of the UCX
+# source tree in DIR, or to nothing if it is none.
 AC_DEFUN([FL_UCX_TREE_VERSION], [
-    fuselink_tree_version=
-    AS_IF([test -r "$1/src/uct/base/uct_component.h" && test -r "$1/configure.ac"], [
-        # major.minor.patch and, for a release candidate, its suffix
-        fuselink_tree_version=$($SED -n \
-            -e 's/^def@&t@ine(\@<:@ucx_ver_\(major\|minor\|patch\|extra\)\@:>@, *\(@<:@^)@:>@*\)).*/\1 \2/p' \
-            "$1/configure.ac" |
-            $AWK '{ part@<:@$[]1@:>@ = $[]2 }
-                  END { if ("major" in part)
-                            print part@<:@"major"@:>@ "." part@<:@"minor"@:>@ "." part@<:@"patch"@:>@ part@<:@"extra"@:>@ }')
-    ])
+    fuselink_tree_version=$("$srcdir/contrib/lib/ucx-tree-version" "$1")
 ])
 
 # FL_UCX_SOURCE: the matching source tree. Sets UCX_SOURCE.
 AC_DEFUN([FL_UCX_SOURCE], [
-    AC_REQUIRE([AC_PROG_AWK])
     AC_ARG_VAR([UCX_SOURCE],
         [source tree of the installed UCX, as --with-ucx-source])
     AC_ARG_WITH([ucx-source],

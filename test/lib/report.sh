@@ -1,0 +1,47 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+#
+# What a stage of contrib/check prints: a line for each test and a total. To be
+# sourced by bash:
+#
+#     . "$(dirname "$0")/../lib/report.sh"
+#     check "two rails share a stream" test_two_rails    # a function or command
+#     skip "sixteen rails" "needs 16 cores"
+#     finish
+
+report_passed=0 report_failed=0 report_skipped=0
+
+ok() {
+    report_passed=$((report_passed + 1))
+    echo "ok - $1"
+}
+
+# not_ok NAME [WHY]: WHY may have several lines.
+not_ok() {
+    report_failed=$((report_failed + 1))
+    echo "not ok - $1"
+    [ -z "${2-}" ] || echo "$2" | sed 's/^/  # /'
+}
+
+skip() {
+    report_skipped=$((report_skipped + 1))
+    echo "skip - $1: $2"
+}
+
+# check NAME COMMAND...: ok if COMMAND succeeds; otherwise what it printed is
+# shown, but for the beginning of very long output.
+check() {
+    local name=$1 output
+    shift
+    if output=$("$@" 2>&1); then
+        ok "$name"
+    else
+        not_ok "$name" "$(echo "$output" | tail -n 30)"
+    fi
+}
+
+# Print the total and exit.
+finish() {
+    echo "$report_passed passed, $report_failed failed, $report_skipped skipped"
+    [ "$report_failed" -eq 0 ]
+    exit
+}
