@@ -1,77 +1,89 @@
 # Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
 #
-# mpirun over the hosts: the stock one, with defaults that the caller did not
-# give. docs/cluster.md lists them.
+# mpirun over the hosts: the stock one, with defaults for what the caller did
+# not give. docs/cluster.md lists them.
 
 # mpirun options (Open MPI 4.1) that take one argument.
-mpirun_one_arg=" np n c N x H host hostfile machinefile default-hostfile am
- tune app bind-to map-by rank-by ppr prefix preload-files cf cartofile cpu-list
- cpu-set cpus-per-proc cpus-per-rank debugger hnp launch-agent max-restarts
- max-vm-size npernode npersocket ompi-server output-filename path personality
- report-events report-pid report-uri rf rankfile slot-list stdin timeout wdir
- wd xml-file xterm "
-mpirun_one_arg=${mpirun_one_arg//$'\n'/}
+mpirun_one_arg=" np n c N x H host hostfile machinefile default-hostfile am \
+tune app bind-to map-by rank-by ppr prefix preload-files cf cartofile cpu-list \
+cpu-set cpus-per-proc cpus-per-rank debugger hnp launch-agent max-restarts \
+max-vm-size npernode npersocket ompi-server output-filename path personality \
+report-events report-pid report-uri rf rankfile slot-list stdin timeout wdir \
+wd xml-file xterm "
 
-# Walks the caller's arguments and notes what they give:
-# given[OPTION], given_mca[PARAMETER], given_env[VARIABLE], and np, the number
-# of ranks over all program contexts (0 when not given).
-mpirun_scan() {
+# Splits the caller's arguments into words[] with a role each, in roles[]:
+#   OPTION   an option, its name without dashes
+#   :OPTION  an argument of that option
+#   +        the program, its arguments, and the colon between two programs
+# and notes what they give: given[OPTION], given_mca[PARAMETER], and np, the
+# number of ranks over all programs (0 when not given).
+mpirun_parse() {
     local word option in_options=1
-    declare -gA given=() given_mca=() given_env=()
-    np=0
+    declare -gA given=() given_mca=()
+    words=() roles=() np=0
     while [[ $# -gt 0 ]]; do
         word=$1
         shift
+        words+=("$word")
         if [[ $word == : ]]; then
             in_options=1
+            roles+=(+)
             continue
-        fi
-        [[ $in_options -eq 1 ]] || continue
-        if [[ $word != -* ]]; then
+        elif [[ $in_options -eq 0 || $word != -* ]]; then
             in_options=0
+            roles+=(+)
             continue
         fi
         option=${word#-}
         option=${option#-}
+        roles+=("$option")
         given[$option]=${1-}
         case $option in
         mca | gmca)
             given_mca[${1-}]=1
-            shift $(($# < 2 ? $# : 2))
-            continue
+            mpirun_parse_argument "$@" && shift
+            mpirun_parse_argument "$@" && shift
             ;;
-        x) given_env[${1%%=*}]=1 ;;
-        np | n | c) [[ ${1-} =~ ^[0-9]{1,6}$ ]] && np=$((np + 10#$1)) ;;
-        tune | am) mpirun_scan_files "${1-}" ;;
+        np | n | c)
+            [[ ${1-} =~ ^[0-9]{1,6}$ ]] && np=$((np + 10#$1))
+            mpirun_parse_argument "$@" && shift
+            ;;
+        tune | am)
+            mpirun_parse_files "${1-}"
+            mpirun_parse_argument "$@" && shift
+            ;;
+        *)
+            [[ $mpirun_one_arg == *" $option "* ]] &&
+                mpirun_parse_argument "$@" && shift
+            ;;
         esac
-        [[ $mpirun_one_arg == *" $option "* && $# -gt 0 ]] && shift
     done
 }
 
-# Settings in the caller's own files count as given too.
-mpirun_scan_files() {
-    local file line name
+mpirun_parse_argument() {
+    [[ $# -gt 0 ]] || return 1
+    words+=("$1")
+    roles+=(":$option")
+}
+
+# Parameters in the caller's own files count as given too.
+mpirun_parse_files() {
+    local file line name files
     IFS=, read -ra files <<<"$1"
     for file in "${files[@]}"; do
         [[ -r $file ]] || continue
         while read -r name; do
             given_mca[$name]=1
-        done < <(sed -nE 's/^[^#]*--?g?mca +([A-Za-z0-9_]+).*/\1/p;
+        done < <(sed -nE 's/^[^#]*-g?mca +([A-Za-z0-9_]+).*/\1/p;
                           s/^ *([A-Za-z0-9_]+) *=.*/\1/p' "$file")
-        while read -r name; do
-            given_env[$name]=1
-        done < <(sed -nE 's/^[^#]*-x +([A-Za-z0-9_]+).*/\1/p' "$file")
     done
 }
 
 # An MCA parameter is the caller's when given as argument or in the environment.
 mca_default() {
     local variable=OMPI_MCA_$1
-    [[ -n ${given_mca[$1]-} || -n ${!variable+set} ]] || defaults+=(--mca "$1" "$2")
-}
-
-env_default() {
-    [[ -n ${given_env[$1]-} || -n ${!1+set} ]] || defaults+=(-x "$1=$2")
+    [[ -n ${given_mca[$1]-} || -n ${!variable+set} ]] ||
+        defaults+=(--mca "$1" "$2")
 }
 
 any_given() {
@@ -83,8 +95,8 @@ any_given() {
 }
 
 # mpirun fills one host before it takes the next; with only as many slots as
-# an even share, the ranks spread. Written anew for each number of slots, so
-# that two jobs at once do not disturb each other.
+# an even share, the ranks spread. There is a file for each number of slots,
+# so that jobs at the same time do not disturb each other.
 mpirun_hostfile() {
     local slots=1 h file
     if [[ $np -gt 0 ]]; then
@@ -100,10 +112,11 @@ mpirun_hostfile() {
 }
 
 command_mpirun() {
-    local defaults=()
+    local defaults=() library='' settings='' words roles np
     load_cluster
     need_tools mpirun openmpi-bin
-    mpirun_scan "$@"
+    [[ $# -gt 0 ]] || usage_error "mpirun: want the arguments of mpirun"
+    mpirun_parse "$@"
 
     [[ $EUID -ne 0 && $mode == root ]] || any_given allow-run-as-root ||
         defaults+=(--allow-run-as-root)
@@ -116,28 +129,80 @@ command_mpirun() {
         cpu-set cpus-per-proc cpus-per-rank slot-list ||
         defaults+=(--bind-to none)
     mca_default plm_rsh_agent "$state/rsh"
-    [[ -n ${given_mca[oob_tcp_if_exclude]-} ]] ||
+    [[ -n ${given_mca[oob_tcp_if_exclude]-${OMPI_MCA_oob_tcp_if_exclude-}} ]] ||
         mca_default oob_tcp_if_include mgmt0
     # Data belongs on the NICs, also with Open MPI's own TCP transport.
     [[ -n ${given_mca[btl_tcp_if_include]-${OMPI_MCA_btl_tcp_if_include-}} ]] ||
         mca_default btl_tcp_if_exclude 127.0.0.1/8,mgmt0
     mca_default mpi_yield_when_idle 1
+
     case ${FUSELINK-} in
-    1) mpirun_fuselink "$@" ;;
+    1)
+        library=$(find_library) || exit
+        settings=$(find_settings) || exit
+        ! any_given app || usage_error "FUSELINK=1: mpirun --app is not" \
+            "supported; put the programs on the command line, with ':'"
+        any_given tune || defaults+=(--tune "$settings")
+        mpirun_add_fuselink
+        ;;
     '' | 0) ;;
     *) usage_error "FUSELINK='$FUSELINK': accepted: 1, 0 or unset" ;;
     esac
-    host_exec 0 mpirun "${defaults[@]}" "$@"
+    host_exec 0 mpirun "${defaults[@]}" "${words[@]}"
 }
 
-mpirun_fuselink() {
-    local library settings
-    library=$(find_library) || exit
-    settings=$(find_settings) || exit
-    defaults+=(--tune "$settings")
-    env_default LD_PRELOAD "$library"
-    env_default UCX_TLS fuselink
-    env_default UCX_FUSELINK_DEVICES ^mgmt0
+# Rewrites words[]. mpirun counts -x for one program context only, so every
+# context gets its own; of several --tune it takes the last, so ours goes into
+# the caller's, behind it, since the first file that sets a parameter wins.
+mpirun_add_fuselink() {
+    local out=() i start=1
+    for ((i = 0; i < ${#words[@]}; i++)); do
+        if [[ $start -eq 1 ]]; then
+            fuselink_environment "$i"
+            start=0
+        fi
+        case ${roles[i]}:${words[i]} in
+        :tune:*) out+=("${words[i]},$settings") ;;
+        :x:LD_PRELOAD | :x:LD_PRELOAD=*)
+            preload=${words[i]#LD_PRELOAD}
+            preload=${preload#=}
+            with_library "${preload:-${LD_PRELOAD-}}"
+            out+=("LD_PRELOAD=$preload")
+            ;;
+        +::)
+            out+=(:)
+            start=1
+            ;;
+        *) out+=("${words[i]}") ;;
+        esac
+    done
+    words=("${out[@]}")
+}
+
+# Appends to out the variables that the context starting at words[$1] lacks.
+# What is in the caller's environment reaches the ranks without -x.
+fuselink_environment() {
+    local i seen=' '
+    for ((i = $1; i < ${#words[@]}; i++)); do
+        [[ ${roles[i]}:${words[i]} == +:: ]] && break
+        [[ ${roles[i]} == :x ]] && seen+="${words[i]%%=*} "
+    done
+    if [[ $seen != *" LD_PRELOAD "* ]]; then
+        with_library "${LD_PRELOAD-}"
+        out+=(-x "LD_PRELOAD=$preload")
+    fi
+    [[ $seen == *" UCX_TLS "* || -n ${UCX_TLS+set} ]] ||
+        out+=(-x UCX_TLS=fuselink)
+    [[ $seen == *" UCX_FUSELINK_DEVICES "* ||
+        -n ${UCX_FUSELINK_DEVICES+set} ]] ||
+        out+=(-x UCX_FUSELINK_DEVICES=^mgmt0)
+}
+
+# Sets preload to the caller's list with our library behind it: a sanitizer's
+# has to come first.
+with_library() {
+    preload=${1:+$1:}$library
+    [[ $1 != *libuct_fuselink.so* ]] || preload=$1
 }
 
 # Prints the path of the component's library: FUSELINK_LIB, a build of this
@@ -145,7 +210,8 @@ mpirun_fuselink() {
 find_library() {
     local name=libuct_fuselink.so.0 root=${contrib_dir%/*} dir
     if [[ -n ${FUSELINK_LIB-} ]]; then
-        [[ -r $FUSELINK_LIB ]] || die "FUSELINK_LIB='$FUSELINK_LIB': no such library"
+        [[ -r $FUSELINK_LIB && -f $FUSELINK_LIB ]] ||
+            die "FUSELINK_LIB='$FUSELINK_LIB': no such library"
         readlink -f -- "$FUSELINK_LIB"
         return
     fi
