@@ -87,6 +87,15 @@ AC_DEFUN([FL_SANITIZERS], [
             [AC_MSG_RESULT([no])
              AC_MSG_ERROR([$CXX cannot build with the $fuselink_sanitizers sanitizer])])
     ])
+    # The fuzzer needs to see which branches of the library are taken.
+    AS_IF([test "x$enable_fuzzers" = xyes], [
+        AC_MSG_CHECKING([whether $CXX has a fuzzer library])
+        FL_TRY_CXXFLAGS([-fsanitize=fuzzer-no-link],
+            [AC_MSG_RESULT([yes])],
+            [AC_MSG_RESULT([no])
+             AC_MSG_ERROR([--enable-fuzzers needs clang++; run configure with CXX=clang++ CC=clang])])
+        FUSELINK_SANITIZE="$FUSELINK_SANITIZE -fsanitize=fuzzer-no-link"
+    ])
     AC_SUBST([FUSELINK_SANITIZE])
 
     # The sanitizers' runtime is only in the program, so a shared library
@@ -95,12 +104,5 @@ AC_DEFUN([FL_SANITIZERS], [
           [FUSELINK_NO_UNDEFINED="-Wl,-z,defs"])
     AC_SUBST([FUSELINK_NO_UNDEFINED])
 
-    AS_IF([test "x$enable_fuzzers" = xyes], [
-        AC_MSG_CHECKING([whether $CXX has a fuzzer library])
-        FL_TRY_CXXFLAGS([-fsanitize=fuzzer-no-link],
-            [AC_MSG_RESULT([yes])],
-            [AC_MSG_RESULT([no])
-             AC_MSG_ERROR([--enable-fuzzers needs clang++; run configure with CXX=clang++ CC=clang])])
-    ])
     AM_CONDITIONAL([ENABLE_FUZZERS], [test "x$enable_fuzzers" = xyes])
 ])
