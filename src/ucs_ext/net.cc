@@ -1,0 +1,187 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "net.h"
+
+#include <arpa/inet.h>
+#include <cstring>
+#include <ifaddrs.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+namespace fuselink::net {
+namespace {
+
+class Socket {
+public:
+    Socket(int domain, int type, int protocol)
+        : fd_(socket(domain, type | SOCK_CLOEXEC, protocol))
+    {
+    }
+    ~Socket()
+    {
+        if (fd_ >= 0) {
+            close(fd_);
+        }
+    }
+    Socket(const Socket &)            = delete;
+    Socket &operator=(const Socket &) = delete;
+    int  fd() const { return fd_; }
+
+private:
+    int fd_;
+};
+
+size_t address_size(uint8_t family)
+{
+    return family == 4 ? 4 : 16;
+}
+
+bool copy_sockaddr(const sockaddr *sa, uint8_t &family,
+                   std::array<uint8_t, 16> &out)
+{
+    if (sa == nullptr) {
+        return false;
+    }
+    if (sa->sa_family == AF_INET) {
+        sockaddr_in in;
+        memcpy(&in, sa, sizeof(in));
+        family = 4;
+        memcpy(out.data(), &in.sin_addr, 4);
+        return true;
+    }
+    if (sa->sa_family == AF_INET6) {
+        sockaddr_in6 in6;
+        memcpy(&in6, sa, sizeof(in6));
+        family = 6;
+        memcpy(out.data(), &in6.sin6_addr, 16);
+        return true;
+    }
+    return false;
+}
+
+} // namespace
+
+bool InterfaceAddress::same_subnet(const InterfaceAddress &other) const
+{
+    if (family != other.family || netmask != other.netmask) {
+        return false;
+    }
+    for (size_t i = 0; i < address_size(family); ++i) {
+        if ((address[i] ^ other.address[i]) & netmask[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::string InterfaceAddress::subnet() const
+{
+    std::array<uint8_t, 16> prefix{};
+    int bits = 0;
+    for (size_t i = 0; i < address_size(family); ++i) {
+        prefix[i] = address[i] & netmask[i];
+        bits     += __builtin_popcount(netmask[i]);
+    }
+    char text[INET6_ADDRSTRLEN] = "?";
+    inet_ntop(family == 4 ? AF_INET : AF_INET6, prefix.data(), text,
+              sizeof(text));
+    return std::string(text) + "/" + std::to_string(bits);
+}
+
+std::vector<InterfaceAddress> interface_addresses()
+{
+    std::vector<InterfaceAddress> result;
+    ifaddrs *list = nullptr;
+    if (getifaddrs(&list) != 0) {
+        return result;
+    }
+    for (ifaddrs *entry = list; entry != nullptr; entry = entry->ifa_next) {
+        InterfaceAddress one;
+        uint8_t mask_family;
+        if (!(entry->ifa_flags & IFF_UP) ||
+            !copy_sockaddr(entry->ifa_addr, one.family, one.address) ||
+            !copy_sockaddr(entry->ifa_netmask, mask_family, one.netmask)) {
+            continue;
+        }
+        one.device  = entry->ifa_name;
+        one.ifindex = static_cast<int>(if_nametoindex(entry->ifa_name));
+        result.push_back(std::move(one));
+    }
+    freeifaddrs(list);
+    return result;
+}
+
+int route_ifindex(uint8_t family, const std::array<uint8_t, 16> &address)
+{
+    Socket sock(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+    if (sock.fd() < 0) {
+        return 0;
+    }
+    /* The kernel answers at once; the timeout only bounds the impossible. */
+    timeval timeout{1, 0};
+    setsockopt(sock.fd(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+
+    struct {
+        nlmsghdr header;
+        rtmsg    route;
+        char     attributes[64];
+    } request{};
+    size_t length              = address_size(family);
+    request.header.nlmsg_type  = RTM_GETROUTE;
+    request.header.nlmsg_flags = NLM_F_REQUEST;
+    request.header.nlmsg_len   = NLMSG_LENGTH(sizeof(rtmsg));
+    request.header.nlmsg_seq   = 1;
+    request.route.rtm_family   = family == 4 ? AF_INET : AF_INET6;
+    request.route.rtm_dst_len  = static_cast<unsigned char>(length * 8);
+
+    auto *attribute = reinterpret_cast<rtattr *>(
+        reinterpret_cast<char *>(&request) +
+        NLMSG_ALIGN(request.header.nlmsg_len));
+    attribute->rta_type = RTA_DST;
+    attribute->rta_len  = static_cast<unsigned short>(RTA_LENGTH(length));
+    memcpy(RTA_DATA(attribute), address.data(), length);
+    request.header.nlmsg_len = NLMSG_ALIGN(request.header.nlmsg_len) +
+                               RTA_ALIGN(attribute->rta_len);
+
+    if (send(sock.fd(), &request, request.header.nlmsg_len, 0) < 0) {
+        return 0;
+    }
+    alignas(nlmsghdr) char buffer[4096];
+    ssize_t received = recv(sock.fd(), buffer, sizeof(buffer), 0);
+    if (received < static_cast<ssize_t>(NLMSG_LENGTH(sizeof(rtmsg)))) {
+        return 0;
+    }
+    auto *header = reinterpret_cast<nlmsghdr *>(buffer);
+    if (!NLMSG_OK(header, static_cast<size_t>(received)) ||
+        header->nlmsg_type != RTM_NEWROUTE) {
+        return 0;
+    }
+    auto *route = static_cast<rtmsg *>(NLMSG_DATA(header));
+    int   left  = static_cast<int>(RTM_PAYLOAD(header));
+    for (rtattr *a = RTM_RTA(route); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+        if (a->rta_type == RTA_OIF) {
+            int oif;
+            memcpy(&oif, RTA_DATA(a), sizeof(oif));
+            return oif;
+        }
+    }
+    return 0;
+}
+
+bool is_loopback(int ifindex)
+{
+    ifreq request{};
+    Socket sock(AF_INET, SOCK_DGRAM, 0);
+    return sock.fd() >= 0 && ifindex > 0 &&
+           if_indextoname(static_cast<unsigned>(ifindex), request.ifr_name) !=
+               nullptr &&
+           ioctl(sock.fd(), SIOCGIFFLAGS, &request) == 0 &&
+           (request.ifr_flags & IFF_LOOPBACK) != 0;
+}
+
+} // namespace fuselink::net

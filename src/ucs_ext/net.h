@@ -1,0 +1,39 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_UCS_EXT_NET_H
+#define FUSELINK_UCS_EXT_NET_H
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fuselink::net {
+
+/** An IPv4 or IPv6 address of a network interface, with its subnet. */
+struct InterfaceAddress {
+    std::string             device;
+    int                     ifindex = 0;
+    uint8_t                 family  = 0; /* 4 or 6 */
+    std::array<uint8_t, 16> address{};
+    std::array<uint8_t, 16> netmask{};
+
+    bool same_subnet(const InterfaceAddress &other) const;
+    /** "10.1.2.0/24" */
+    std::string subnet() const;
+};
+
+/** The addresses of all interfaces that are up. Empty on failure. */
+std::vector<InterfaceAddress> interface_addresses();
+
+/** The interface index by which the kernel would send to `address` now; 0 if
+ *  there is no route or the kernel cannot be asked. Costs one netlink round
+ *  trip (about 10 us): connection set-up only. */
+int route_ifindex(uint8_t family, const std::array<uint8_t, 16> &address);
+
+/** True if `ifindex` is a loopback interface. */
+bool is_loopback(int ifindex);
+
+} // namespace fuselink::net
+
+#endif

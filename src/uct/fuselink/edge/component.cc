@@ -1,0 +1,98 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* The component `fuselink` and its one transport of the same name: what UCT
+ * sees first. Loading the library registers them, nothing else. */
+
+#include "../config/config.h"
+#include "iface.h"
+#include "md.h"
+#include "version.h"
+
+#include <cstring>
+
+namespace fuselink {
+namespace {
+
+ucs_status_t query_md_resources(uct_component_t *component,
+                                uct_md_resource_desc_t **resources,
+                                unsigned *count)
+{
+    if (!version_matches_exactly()) {
+        return uct_md_query_empty_md_resource(resources, count);
+    }
+    return uct_md_query_single_md_resource(component, resources, count);
+}
+
+ucs_status_t component_rkey_unpack(uct_component_t *, const void *buffer,
+                                   uct_rkey_t *rkey, void **handle)
+{
+    return rkey_unpack(buffer, rkey, handle);
+}
+
+ucs_status_t component_rkey_release(uct_component_t *, uct_rkey_t,
+                                    void *handle)
+{
+    return rkey_release(handle);
+}
+
+ucs_status_t component_rkey_ptr(uct_component_t *, uct_rkey_t, void *,
+                                uint64_t, void **)
+{
+    return UCS_ERR_UNSUPPORTED;
+}
+
+ucs_status_t component_cm_open(uct_component_t *, uct_worker_h,
+                               const uct_cm_config_t *, uct_cm_h *)
+{
+    return UCS_ERR_UNSUPPORTED;
+}
+
+void component_vfs_init(uct_md_h)
+{
+}
+
+/* uct_component_t has a const name, so it is built field by field. */
+template <typename T, size_t N> void set_name(const T (&field)[N])
+{
+    strncpy(const_cast<char *>(field), "fuselink", N - 1);
+}
+
+uct_component_t component = {};
+uct_tl_t        transport = {};
+
+/* In the data segment, never torn down: UCT keeps a pointer for good. */
+[[gnu::constructor]] void register_component()
+{
+    if (!version_layout_matches()) {
+        return;
+    }
+    set_name(component.name);
+    component.query_md_resources = query_md_resources;
+    component.md_open            = Md::open;
+    component.cm_open            = component_cm_open;
+    component.rkey_unpack        = component_rkey_unpack;
+    component.rkey_ptr           = component_rkey_ptr;
+    component.rkey_release       = component_rkey_release;
+    component.md_config.name     = "fuselink memory domain";
+    component.md_config.prefix   = kConfigPrefix;
+    component.md_config.table    = md_config_table;
+    component.md_config.size     = sizeof(MdConfig);
+    component.cm_config.name     = ""; /* no connection manager */
+    component.cm_config.prefix   = "";
+    component.md_vfs_init        = component_vfs_init;
+    ucs_list_head_init(&component.tl_list);
+
+    set_name(transport.name);
+    transport.query_devices = query_devices;
+    transport.iface_open    = open_iface;
+    transport.config.name   = "fuselink transport";
+    transport.config.prefix = kConfigPrefix;
+    transport.config.table  = iface_config_table;
+    transport.config.size   = sizeof(IfaceConfig);
+
+    uct_component_register(&component);
+    uct_tl_register(&component, &transport);
+}
+
+} // namespace
+} // namespace fuselink

@@ -1,0 +1,547 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "local_iface.h"
+
+#include "iface.h"
+#include "md.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fuselink {
+namespace {
+
+uct_iface_internal_ops_t base_internal_ops = uct_base_iface_internal_ops;
+
+/* In an interface address: lengths of the parts that follow. */
+struct LocalAddressHeader {
+    uint8_t device;  /* device address, shared by both lanes of the node */
+    uint8_t message; /* interface address of the message lane */
+    uint8_t bulk;    /* interface address of the bulk lane; 0 if none */
+} __attribute__((packed));
+
+/* Splits an interface address of kMaxIfaceAddress bytes. */
+bool split_address(const uct_iface_addr_t *addr, std::vector<uint8_t> &device,
+                   std::vector<uint8_t> &message, std::vector<uint8_t> &bulk)
+{
+    auto *bytes = reinterpret_cast<const uint8_t *>(addr);
+    LocalAddressHeader header;
+    memcpy(&header, bytes, sizeof(header));
+    if (sizeof(header) + header.device + header.message + header.bulk >
+        wire::kMaxIfaceAddress) {
+        return false;
+    }
+    bytes += sizeof(header);
+    device.assign(bytes, bytes + header.device);
+    bytes += header.device;
+    message.assign(bytes, bytes + header.message);
+    bytes += header.message;
+    bulk.assign(bytes, bytes + header.bulk);
+    return true;
+}
+
+} // namespace
+
+ucs_status_t LocalIface::open(uct_md_h md, uct_worker_h worker,
+                              const uct_iface_params_t *params,
+                              const uct_iface_config_t *config,
+                              uct_iface_h *iface_p)
+{
+    std::unique_ptr<LocalIface> iface(new LocalIface);
+    ucs_status_t status = iface->init(md, worker, params, config);
+    if (status == UCS_OK) {
+        *iface_p = &iface.release()->super;
+    }
+    return status;
+}
+
+ucs_status_t LocalIface::init(uct_md_h tl_md, uct_worker_h worker,
+                              const uct_iface_params_t *params,
+                              const uct_iface_config_t *config)
+{
+    Md &md   = Md::from(tl_md);
+    is_self_ = strcmp(params->mode.device.dev_name, kSelfDevice) == 0;
+
+    uct_iface_ops_t ops = ops_table();
+    ucs_status_t status = init_base_iface(this, &ops, &base_internal_ops, tl_md,
+                                          worker, params, config);
+    if (status != UCS_OK) {
+        return status;
+    }
+    base_ready_ = true;
+
+    LowerMd *message_md = is_self_ ? md.self_lane() : md.message_lane();
+    if (message_md == nullptr) {
+        return UCS_ERR_NO_DEVICE;
+    }
+    LowerIfaceParams lower;
+    lower.worker          = worker;
+    lower.user            = params;
+    lower.rx_headroom     = UCT_IFACE_PARAM_VALUE(params, rx_headroom,
+                                                  RX_HEADROOM, 0);
+    lower.err_handler     = on_error;
+    lower.err_handler_arg = this;
+    const LowerMd::Resource &lane = message_md->resources()[0];
+    status = LowerIface::open(*message_md, lane.tl, lane.device, lower,
+                              messages_);
+    if (status != UCS_OK) {
+        return status;
+    }
+    if (!is_self_ && md.bulk_lane() != nullptr) {
+        const LowerMd::Resource &bulk = md.bulk_lane()->resources()[0];
+        status = LowerIface::open(*md.bulk_lane(), bulk.tl, bulk.device,
+                                  lower, bulk_);
+        if (status != UCS_OK) {
+            ucs_debug("fuselink: node-local bulk lane not used: %s",
+                      ucs_status_string(status));
+            bulk_.reset();
+        }
+    }
+
+    device_address_.magic   = wire::kDeviceMagic;
+    device_address_.version = wire::kProtocolVersion;
+    device_address_.kind    = static_cast<uint8_t>(
+        is_self_ ? wire::DeviceKind::Self : wire::DeviceKind::Node);
+    device_address_.node    = is_self_ ?
+        ucs_generate_uuid(reinterpret_cast<uintptr_t>(this)) :
+        md.node_signature();
+
+    std::vector<uint8_t> address;
+    status = pack_address(address);
+    if (status != UCS_OK) {
+        return status;
+    }
+
+    /* The handlers are looked up at arrival: the user may set them later. */
+    for (unsigned id = 0; id < UCT_AM_ID_MAX; ++id) {
+        status = uct_iface_set_am_handler(messages_->handle(),
+                                          static_cast<uint8_t>(id), on_message,
+                                          &am[id], 0);
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+    return UCS_OK;
+}
+
+LocalIface::~LocalIface()
+{
+    bulk_.reset();
+    messages_.reset();
+    if (base_ready_) {
+        cleanup_base_iface(this);
+    }
+}
+
+ucs_status_t LocalIface::pack_address(std::vector<uint8_t> &address) const
+{
+    size_t bulk_length = bulk_ ? bulk_->iface_address().size() : 0;
+    LocalAddressHeader header{
+        static_cast<uint8_t>(messages_->device_address().size()),
+        static_cast<uint8_t>(messages_->iface_address().size()),
+        static_cast<uint8_t>(bulk_length)};
+    address.assign(reinterpret_cast<uint8_t *>(&header),
+                   reinterpret_cast<uint8_t *>(&header + 1));
+    auto append = [&](const std::vector<uint8_t> &part) {
+        address.insert(address.end(), part.begin(), part.end());
+    };
+    append(messages_->device_address());
+    append(messages_->iface_address());
+    if (bulk_) {
+        append(bulk_->iface_address());
+    }
+    if (address.size() > wire::kMaxIfaceAddress) {
+        ucs_error("fuselink: address of the node's lanes takes %zu bytes, "
+                  "UCX has room for %zu; a shorter UCX_POSIX_DIR helps",
+                  address.size(), wire::kMaxIfaceAddress);
+        return UCS_ERR_EXCEEDS_LIMIT;
+    }
+    address.resize(wire::kMaxIfaceAddress);
+    return UCS_OK;
+}
+
+ucs_status_t LocalIface::on_message(void *arg, void *data, size_t length,
+                                    unsigned flags)
+{
+    auto *handler = static_cast<uct_am_handler_t *>(arg);
+    return handler->cb(handler->arg, data, length, flags);
+}
+
+ucs_status_t LocalIface::on_error(void *arg, uct_ep_h ep, ucs_status_t status)
+{
+    auto *iface = static_cast<LocalIface *>(arg);
+    auto it     = iface->eps_.find(ep);
+    if (it == iface->eps_.end()) {
+        return UCS_OK;
+    }
+    return uct_iface_handle_ep_err(&iface->super, &it->second->super, status);
+}
+
+ucs_status_t LocalIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
+{
+    LocalIface &iface = from(tl_iface);
+    uct_base_iface_query(&iface, attr);
+
+    const uct_iface_attr_t &lane = iface.messages_->attr();
+    attr->cap.am            = lane.cap.am;
+    attr->cap.event_flags   = lane.cap.event_flags;
+    attr->latency           = lane.latency;
+    attr->bandwidth         = lane.bandwidth;
+    attr->overhead          = lane.overhead;
+    attr->priority          = lane.priority;
+    attr->cap.flags         = lane.cap.flags &
+                              (UCT_IFACE_FLAG_AM_SHORT |
+                               UCT_IFACE_FLAG_AM_BCOPY |
+                               UCT_IFACE_FLAG_PENDING |
+                               UCT_IFACE_FLAG_CB_SYNC |
+                               UCT_IFACE_FLAG_EP_CHECK |
+                               UCT_IFACE_FLAG_ERRHANDLE_PEER_FAILURE |
+                               UCT_IFACE_FLAG_CONNECT_TO_IFACE);
+    attr->device_addr_len   = sizeof(wire::DeviceAddress);
+    attr->iface_addr_len    = wire::kMaxIfaceAddress;
+    attr->ep_addr_len       = 0;
+    attr->max_conn_priv     = 0;
+
+    attr->cap.put.opt_zcopy_align = attr->cap.get.opt_zcopy_align = 1;
+    attr->cap.put.align_mtu = attr->cap.get.align_mtu = 1;
+    if (iface.bulk_) {
+        attr->cap.put    = iface.bulk_->attr().cap.put;
+        attr->cap.get    = iface.bulk_->attr().cap.get;
+        attr->cap.flags |= UCT_IFACE_FLAG_PUT_ZCOPY | UCT_IFACE_FLAG_GET_ZCOPY;
+        if (!iface.bulk_->has(UCT_IFACE_FLAG_ERRHANDLE_PEER_FAILURE)) {
+            attr->cap.flags &= ~UCT_IFACE_FLAG_ERRHANDLE_PEER_FAILURE;
+        }
+    } else if (iface.is_self_) {
+        attr->cap.flags |= UCT_IFACE_FLAG_PUT_ZCOPY | UCT_IFACE_FLAG_GET_ZCOPY;
+        attr->cap.put.max_zcopy = attr->cap.get.max_zcopy = SIZE_MAX;
+        attr->cap.put.max_iov   = attr->cap.get.max_iov   = SIZE_MAX;
+    }
+    return UCS_OK;
+}
+
+ucs_status_t LocalIface::get_device_address(uct_iface_h iface,
+                                            uct_device_addr_t *addr)
+{
+    memcpy(addr, &from(iface).device_address_, sizeof(wire::DeviceAddress));
+    return UCS_OK;
+}
+
+ucs_status_t LocalIface::get_address(uct_iface_h iface, uct_iface_addr_t *addr)
+{
+    std::vector<uint8_t> address;
+    ucs_status_t status = from(iface).pack_address(address);
+    if (status == UCS_OK) {
+        memcpy(addr, address.data(), address.size());
+    }
+    return status;
+}
+
+int LocalIface::is_reachable(const uct_iface_h tl_iface,
+                             const uct_device_addr_t *dev_addr,
+                             const uct_iface_addr_t *iface_addr)
+{
+    const LocalIface &iface = from(tl_iface);
+    /* Equal bytes: same version, same kind of device, same node. */
+    if (memcmp(dev_addr, &iface.device_address_,
+               sizeof(iface.device_address_)) != 0) {
+        return 0;
+    }
+    if (iface_addr == nullptr) {
+        return 1;
+    }
+    std::vector<uint8_t> device, message, bulk;
+    return split_address(iface_addr, device, message, bulk) &&
+           iface.messages_->is_reachable(device, message) &&
+           (!iface.bulk_ || iface.bulk_->is_reachable(device, bulk));
+}
+
+ucs_status_t LocalIface::flush(uct_iface_h tl_iface, unsigned flags,
+                               uct_completion_t *comp)
+{
+    if (comp != nullptr) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+    LocalIface &iface   = from(tl_iface);
+    ucs_status_t status = uct_iface_flush(iface.messages_->handle(), flags,
+                                          nullptr);
+    if (status == UCS_OK && iface.bulk_) {
+        status = uct_iface_flush(iface.bulk_->handle(), flags, nullptr);
+    }
+    return status;
+}
+
+ucs_status_t LocalIface::fence(uct_iface_h tl_iface, unsigned flags)
+{
+    LocalIface &iface = from(tl_iface);
+    if (iface.bulk_) { /* as in LocalEp::fence() */
+        while (uct_iface_flush(iface.bulk_->handle(), 0, nullptr) ==
+               UCS_INPROGRESS) {
+            uct_iface_progress(iface.bulk_->handle());
+        }
+    }
+    return uct_iface_fence(iface.messages_->handle(), flags);
+}
+
+void LocalIface::progress_enable(uct_iface_h tl_iface, unsigned flags)
+{
+    LocalIface &iface = from(tl_iface);
+    uct_iface_progress_enable(iface.messages_->handle(), flags);
+    if (iface.bulk_) {
+        uct_iface_progress_enable(iface.bulk_->handle(), flags);
+    }
+}
+
+void LocalIface::progress_disable(uct_iface_h tl_iface, unsigned flags)
+{
+    LocalIface &iface = from(tl_iface);
+    uct_iface_progress_disable(iface.messages_->handle(), flags);
+    if (iface.bulk_) {
+        uct_iface_progress_disable(iface.bulk_->handle(), flags);
+    }
+}
+
+unsigned LocalIface::progress(uct_iface_h tl_iface)
+{
+    LocalIface &iface = from(tl_iface);
+    unsigned count    = uct_iface_progress(iface.messages_->handle());
+    if (iface.bulk_) {
+        count += uct_iface_progress(iface.bulk_->handle());
+    }
+    return count;
+}
+
+ucs_status_t LocalIface::event_fd_get(uct_iface_h iface, int *fd)
+{
+    return uct_iface_event_fd_get(from(iface).messages_->handle(), fd);
+}
+
+ucs_status_t LocalIface::event_arm(uct_iface_h tl_iface, unsigned events)
+{
+    LocalIface &iface   = from(tl_iface);
+    ucs_status_t status = UCS_OK;
+    if (iface.bulk_) {
+        status = uct_iface_event_arm(iface.bulk_->handle(), events);
+    }
+    return status == UCS_OK ?
+               uct_iface_event_arm(iface.messages_->handle(), events) :
+               status;
+}
+
+void LocalIface::close(uct_iface_h iface)
+{
+    delete &from(iface);
+}
+
+uct_iface_ops_t LocalIface::ops_table()
+{
+    uct_iface_ops_t ops = unsupported_ops();
+    LocalEp::set_ops(ops);
+    ops.iface_flush              = flush;
+    ops.iface_fence              = fence;
+    ops.iface_progress_enable    = progress_enable;
+    ops.iface_progress_disable   = progress_disable;
+    ops.iface_progress           = progress;
+    ops.iface_event_fd_get       = event_fd_get;
+    ops.iface_event_arm          = event_arm;
+    ops.iface_close              = close;
+    ops.iface_query              = query;
+    ops.iface_get_address        = get_address;
+    ops.iface_get_device_address = get_device_address;
+    ops.iface_is_reachable       = is_reachable;
+    return ops;
+}
+
+/* --- endpoints --- */
+
+ucs_status_t LocalEp::create(const uct_ep_params_t *params, uct_ep_h *ep_p)
+{
+    LocalIface &iface = LocalIface::from(params->iface);
+    UCT_EP_PARAMS_CHECK_DEV_IFACE_ADDRS(params);
+
+    std::vector<uint8_t> device, message, bulk;
+    if (!split_address(params->iface_addr, device, message, bulk)) {
+        ucs_error("fuselink: malformed address of a node-local peer");
+        return UCS_ERR_INVALID_ADDR;
+    }
+    struct Deleter {
+        void operator()(LocalEp *ep) const { delete ep; }
+    };
+    std::unique_ptr<LocalEp, Deleter> ep(new LocalEp);
+    ucs_status_t status = init_base_ep(ep.get(), &iface);
+    if (status != UCS_OK) {
+        ep->super.iface = nullptr;
+        return status;
+    }
+    status = iface.messages_->create_ep(device, message, &ep->messages_);
+    if (status != UCS_OK) {
+        ep->messages_ = nullptr;
+        return status;
+    }
+    if (iface.bulk_) {
+        status = iface.bulk_->create_ep(device, bulk, &ep->bulk_);
+        if (status != UCS_OK) {
+            ep->bulk_ = nullptr;
+            return status;
+        }
+        iface.eps_[ep->bulk_] = ep.get();
+    }
+    iface.eps_[ep->messages_] = ep.get();
+    *ep_p = &ep.release()->super;
+    return UCS_OK;
+}
+
+LocalEp::~LocalEp()
+{
+    if (super.iface == nullptr) {
+        return;
+    }
+    LocalIface &iface = LocalIface::from(super.iface);
+    for (uct_ep_h lower : {bulk_, messages_}) {
+        if (lower != nullptr) {
+            iface.eps_.erase(lower);
+            uct_ep_destroy(lower);
+        }
+    }
+    cleanup_base_ep(this);
+}
+
+void LocalEp::destroy(uct_ep_h ep)
+{
+    delete &from(ep);
+}
+
+ucs_status_t LocalEp::am_short(uct_ep_h ep, uint8_t id, uint64_t header,
+                               const void *payload, unsigned length)
+{
+    return uct_ep_am_short(from(ep).messages_, id, header, payload, length);
+}
+
+ucs_status_t LocalEp::am_short_iov(uct_ep_h ep, uint8_t id,
+                                   const uct_iov_t *iov, size_t iovcnt)
+{
+    return uct_ep_am_short_iov(from(ep).messages_, id, iov, iovcnt);
+}
+
+ssize_t LocalEp::am_bcopy(uct_ep_h ep, uint8_t id, uct_pack_callback_t pack,
+                          void *arg, unsigned flags)
+{
+    return uct_ep_am_bcopy(from(ep).messages_, id, pack, arg, flags);
+}
+
+ucs_status_t LocalEp::put_zcopy(uct_ep_h ep, const uct_iov_t *iov,
+                                size_t iovcnt, uint64_t remote_addr,
+                                uct_rkey_t, uct_completion_t *comp)
+{
+    return uct_ep_put_zcopy(from(ep).bulk_, iov, iovcnt, remote_addr,
+                            UCT_INVALID_RKEY, comp);
+}
+
+ucs_status_t LocalEp::get_zcopy(uct_ep_h ep, const uct_iov_t *iov,
+                                size_t iovcnt, uint64_t remote_addr,
+                                uct_rkey_t, uct_completion_t *comp)
+{
+    return uct_ep_get_zcopy(from(ep).bulk_, iov, iovcnt, remote_addr,
+                            UCT_INVALID_RKEY, comp);
+}
+
+ucs_status_t LocalEp::self_put_zcopy(uct_ep_h, const uct_iov_t *iov,
+                                     size_t iovcnt, uint64_t remote_addr,
+                                     uct_rkey_t, uct_completion_t *)
+{
+    auto *to = reinterpret_cast<char *>(static_cast<uintptr_t>(remote_addr));
+    for (size_t i = 0; i < iovcnt; ++i) {
+        size_t length = iov[i].length * iov[i].count;
+        memmove(to, iov[i].buffer, length);
+        to += length;
+    }
+    return UCS_OK;
+}
+
+ucs_status_t LocalEp::self_get_zcopy(uct_ep_h, const uct_iov_t *iov,
+                                     size_t iovcnt, uint64_t remote_addr,
+                                     uct_rkey_t, uct_completion_t *)
+{
+    auto *at = reinterpret_cast<char *>(static_cast<uintptr_t>(remote_addr));
+    for (size_t i = 0; i < iovcnt; ++i) {
+        size_t length = iov[i].length * iov[i].count;
+        memmove(iov[i].buffer, at, length);
+        at += length;
+    }
+    return UCS_OK;
+}
+
+ucs_status_t LocalEp::pending_add(uct_ep_h ep, uct_pending_req_t *req,
+                                  unsigned flags)
+{
+    /* Only the message lane ever runs out of room; cma queues. */
+    return uct_ep_pending_add(from(ep).messages_, req, flags);
+}
+
+void LocalEp::pending_purge(uct_ep_h ep, uct_pending_purge_callback_t cb,
+                            void *arg)
+{
+    uct_ep_pending_purge(from(ep).messages_, cb, arg);
+}
+
+ucs_status_t LocalEp::flush(uct_ep_h tl_ep, unsigned flags,
+                            uct_completion_t *comp)
+{
+    LocalEp &ep = from(tl_ep);
+    if (ep.bulk_ == nullptr) {
+        return uct_ep_flush(ep.messages_, flags, comp);
+    }
+    /* Messages first: if they are refused, nothing has been promised. */
+    ucs_status_t messages = uct_ep_flush(ep.messages_, flags, comp);
+    if (UCS_STATUS_IS_ERR(messages)) {
+        return messages;
+    }
+    if (messages == UCS_INPROGRESS && comp != nullptr) {
+        ++comp->count;
+    }
+    ucs_status_t bulk = uct_ep_flush(ep.bulk_, flags, comp);
+    if (bulk == UCS_INPROGRESS) {
+        return UCS_INPROGRESS;
+    }
+    if (messages == UCS_INPROGRESS && comp != nullptr) {
+        --comp->count;
+        return UCS_INPROGRESS;
+    }
+    return messages == UCS_OK ? bulk : messages;
+}
+
+ucs_status_t LocalEp::fence(uct_ep_h tl_ep, unsigned flags)
+{
+    LocalEp &ep = from(tl_ep);
+    if (ep.bulk_ != nullptr) {
+        /* cma copies when it is progressed, so a message could overtake it.
+         * The copy is this process's own work and waits for nobody: do it. */
+        LowerIface &bulk = *LocalIface::from(ep.super.iface).bulk_;
+        while (uct_ep_flush(ep.bulk_, 0, nullptr) == UCS_INPROGRESS) {
+            uct_iface_progress(bulk.handle());
+        }
+    }
+    return uct_ep_fence(ep.messages_, flags);
+}
+
+ucs_status_t LocalEp::check(uct_ep_h ep, unsigned flags,
+                            uct_completion_t *comp)
+{
+    return uct_ep_check(from(ep).messages_, flags, comp);
+}
+
+void LocalEp::set_ops(uct_iface_ops_t &ops)
+{
+    ops.ep_am_short      = am_short;
+    ops.ep_am_short_iov  = am_short_iov;
+    ops.ep_am_bcopy      = am_bcopy;
+    ops.ep_put_zcopy     = put_zcopy;
+    ops.ep_get_zcopy     = get_zcopy;
+    ops.ep_pending_add   = pending_add;
+    ops.ep_pending_purge = pending_purge;
+    ops.ep_flush         = flush;
+    ops.ep_fence         = fence;
+    ops.ep_check         = check;
+    ops.ep_create        = create;
+    ops.ep_destroy       = destroy;
+}
+
+} // namespace fuselink

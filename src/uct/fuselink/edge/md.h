@@ -1,0 +1,84 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_EDGE_MD_H
+#define FUSELINK_EDGE_MD_H
+
+#include "../config/config.h"
+#include "../config/device_list.h"
+#include "../memory/region_table.h"
+#include "../rail/rail.h"
+#include "../ucx.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fuselink {
+
+inline constexpr const char *kRailsDevice = "rails";
+inline constexpr const char *kNodeDevice  = "node";
+inline constexpr const char *kSelfDevice  = "self";
+
+/** fuselink's memory domain: the domains of the transports it composes, and
+ *  the memory that peers may name. Thread-safe after open, as UCT asks. */
+class Md : public uct_md_t {
+public:
+    static ucs_status_t open(uct_component_t *component, const char *name,
+                             const uct_md_config_t *config, uct_md_h *md);
+    static Md &from(uct_md_h md) { return *static_cast<Md *>(md); }
+
+    RegionTable &regions() { return regions_; }
+    const std::vector<RailCandidate> &candidates() const
+    {
+        return candidates_;
+    }
+
+    /** The first of the configured message lanes of the node that this
+     *  machine has; nullptr if none. */
+    LowerMd *message_lane() const { return message_lane_; }
+    /** Bulk lane of the node; nullptr if none. */
+    LowerMd *bulk_lane() const { return bulk_lane_; }
+    LowerMd *self_lane() const { return self_lane_; }
+
+    /** Equal in two processes exactly if they reach each other by the node's
+     *  lanes; never equal in others, nor with lanes disabled. */
+    uint64_t node_signature() const { return node_signature_; }
+
+private:
+    friend void md_close(uct_md_h md);
+    Md() = default;
+
+    ucs_status_t configure(const MdConfig &config);
+    ucs_status_t find_rails(const DeviceList &devices,
+                            const WeightList &weights);
+    ucs_status_t find_lanes(const char *setting);
+
+    std::vector<std::unique_ptr<LowerMd>> lower_;
+    std::vector<RailCandidate>            candidates_;
+    LowerMd                              *message_lane_ = nullptr;
+    LowerMd                              *bulk_lane_    = nullptr;
+    LowerMd                              *self_lane_    = nullptr;
+    uint64_t                              node_signature_ = 0;
+    RegionTable                           regions_;
+};
+
+/** A region as UCT's memory handle. */
+struct Region {
+    RegionKey key;
+};
+
+/** Devices of the `fuselink` transport on this MD: rails, node, self. */
+ucs_status_t query_devices(uct_md_h md, uct_tl_device_resource_t **devices,
+                           unsigned *count);
+
+/* Remote keys; called on the component, without an MD. */
+ucs_status_t rkey_unpack(const void *buffer, uct_rkey_t *rkey, void **handle);
+ucs_status_t rkey_release(void *handle);
+
+inline const RegionKey &region_key(uct_rkey_t rkey)
+{
+    return *reinterpret_cast<const RegionKey *>(rkey);
+}
+
+} // namespace fuselink
+
+#endif

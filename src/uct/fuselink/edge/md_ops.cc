@@ -1,0 +1,163 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "md_ops.h"
+
+#include "md.h"
+
+#include <cstring>
+
+namespace fuselink {
+namespace {
+
+/* What a packed remote key holds. Rails' own keys are not in it: sixteen of
+ * them would not fit the 255 bytes that UCP has for all keys of a region. */
+struct PackedKey {
+    uint8_t  magic;
+    uint8_t  version;
+    uint16_t reserved;
+    uint32_t id;
+    uint64_t key;
+} __attribute__((packed));
+
+constexpr uint8_t kKeyMagic   = 0xf6;
+constexpr uint8_t kKeyVersion = 1;
+
+ucs_status_t mem_reg(Md &md, void *address, size_t length, uct_mem_h *memh)
+{
+    auto *region = new Region;
+    region->key  = md.regions().add(address, length);
+    *memh        = region;
+    return UCS_OK;
+}
+
+ucs_status_t mem_dereg(uct_md_h md, const uct_md_mem_dereg_params_t *params)
+{
+    UCT_MD_MEM_DEREG_CHECK_PARAMS(params, 0);
+    auto *region = static_cast<Region *>(params->memh);
+    Md::from(md).regions().remove(region->key);
+    delete region;
+    return UCS_OK;
+}
+
+void pack_key(uct_mem_h memh, void *buffer)
+{
+    auto *region = static_cast<Region *>(memh);
+    PackedKey packed{kKeyMagic, kKeyVersion, 0, region->key.id,
+                     region->key.key};
+    memcpy(buffer, &packed, sizeof(packed));
+}
+
+template <typename Attr> void fill_attr(Attr *attr)
+{
+    attr->reg_mem_types          = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+    attr->access_mem_types       = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+    attr->alloc_mem_types        = 0;
+    attr->detect_mem_types       = 0;
+    attr->max_alloc              = 0;
+    attr->max_reg                = ULONG_MAX;
+}
+
+} // namespace
+
+ucs_status_t rkey_unpack(const void *buffer, uct_rkey_t *rkey, void **handle)
+{
+    PackedKey packed;
+    memcpy(&packed, buffer, sizeof(packed));
+    if (packed.magic != kKeyMagic || packed.version != kKeyVersion) {
+        ucs_debug("fuselink: not a remote key of this version");
+        return UCS_ERR_INVALID_PARAM;
+    }
+    auto *key = new RegionKey{packed.id, packed.key};
+    *rkey     = reinterpret_cast<uct_rkey_t>(key);
+    *handle   = key;
+    return UCS_OK;
+}
+
+ucs_status_t rkey_release(void *handle)
+{
+    delete static_cast<RegionKey *>(handle);
+    return UCS_OK;
+}
+
+#if FUSELINK_UCX_MINOR == 13
+
+namespace {
+
+ucs_status_t md_query(uct_md_h, uct_md_attr_t *attr)
+{
+    memset(attr, 0, sizeof(*attr));
+    attr->cap.flags = UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH |
+                      UCT_MD_FLAG_NEED_RKEY;
+    fill_attr(&attr->cap);
+    attr->rkey_packed_size = sizeof(PackedKey);
+    attr->reg_cost         = ucs_linear_func_make(100e-9, 0);
+    memset(&attr->local_cpus, 0xff, sizeof(attr->local_cpus));
+    return UCS_OK;
+}
+
+ucs_status_t md_mem_reg(uct_md_h md, void *address, size_t length, unsigned,
+                        uct_mem_h *memh)
+{
+    return mem_reg(Md::from(md), address, length, memh);
+}
+
+ucs_status_t md_mkey_pack(uct_md_h, uct_mem_h memh,
+                          const uct_md_mkey_pack_params_t *, void *buffer)
+{
+    pack_key(memh, buffer);
+    return UCS_OK;
+}
+
+ucs_status_t md_mem_query(uct_md_h, const void *, size_t, uct_md_mem_attr_t *)
+{
+    return UCS_ERR_UNSUPPORTED;
+}
+
+int md_is_sockaddr_accessible(uct_md_h, const ucs_sock_addr_t *,
+                              uct_sockaddr_accessibility_t)
+{
+    return 0;
+}
+
+ucs_status_t md_detect_memory_type(uct_md_h, const void *, size_t,
+                                   ucs_memory_type_t *)
+{
+    return UCS_ERR_UNSUPPORTED;
+}
+
+ucs_status_t md_mem_alloc(uct_md_h, size_t *, void **, ucs_memory_type_t,
+                          unsigned, const char *, uct_mem_h *)
+{
+    return UCS_ERR_UNSUPPORTED;
+}
+
+ucs_status_t md_mem_free(uct_md_h, uct_mem_h)
+{
+    return UCS_ERR_UNSUPPORTED;
+}
+
+ucs_status_t md_mem_advise(uct_md_h, uct_mem_h, void *, size_t, unsigned)
+{
+    return UCS_ERR_UNSUPPORTED;
+}
+
+} // namespace
+
+uct_md_ops_t md_ops = {
+    .close                  = md_close,
+    .query                  = md_query,
+    .mem_alloc              = md_mem_alloc,
+    .mem_free               = md_mem_free,
+    .mem_advise             = md_mem_advise,
+    .mem_reg                = md_mem_reg,
+    .mem_dereg              = mem_dereg,
+    .mem_query              = md_mem_query,
+    .mkey_pack              = md_mkey_pack,
+    .is_sockaddr_accessible = md_is_sockaddr_accessible,
+    .detect_memory_type     = md_detect_memory_type,
+};
+
+#else
+#error "no MD operations for this minor version of UCX"
+#endif
+
+} // namespace fuselink

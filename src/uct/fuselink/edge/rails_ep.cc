@@ -1,0 +1,116 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "rails_ep.h"
+
+#include "iface.h"
+#include "md.h"
+#include "rails_iface.h"
+
+namespace fuselink {
+
+ucs_status_t RailsEp::create(const uct_ep_params_t *params, uct_ep_h *ep_p)
+{
+    RailsIface &iface = RailsIface::from(params->iface);
+    UCT_EP_PARAMS_CHECK_DEV_IFACE_ADDRS(params);
+
+    wire::RailTable table;
+    auto *bytes = reinterpret_cast<const uint8_t *>(params->iface_addr);
+    if (!wire::unpack_iface_address({bytes, wire::kMaxIfaceAddress}, table)) {
+        ucs_error("fuselink: malformed interface address of a peer");
+        return UCS_ERR_INVALID_ADDR;
+    }
+    Peer *peer;
+    ucs_status_t status = iface.engine().connect(table, peer);
+    if (status != UCS_OK) {
+        return status;
+    }
+    auto *ep = new RailsEp;
+    status   = init_base_ep(ep, &iface);
+    if (status != UCS_OK) {
+        delete ep;
+        return status;
+    }
+    ep->peer_    = peer;
+    ep->user_.ep = &ep->super;
+    peer->attach(ep->user_);
+    *ep_p = &ep->super;
+    return UCS_OK;
+}
+
+void RailsEp::destroy(uct_ep_h tl_ep)
+{
+    RailsEp &ep = from(tl_ep);
+    ep.peer_->detach(ep.user_);
+    cleanup_base_ep(&ep);
+    delete &ep;
+}
+
+void RailsEp::set_ops(uct_iface_ops_t &ops)
+{
+    ops.ep_create  = create;
+    ops.ep_destroy = destroy;
+
+    ops.ep_am_short = [](uct_ep_h ep, uint8_t id, uint64_t header,
+                         const void *payload, unsigned length) {
+        UCT_CHECK_AM_ID(id);
+        return peer(ep).am_short(id, header, payload, length);
+    };
+    ops.ep_am_short_iov = uct_base_ep_am_short_iov;
+    ops.ep_am_bcopy     = [](uct_ep_h ep, uint8_t id, uct_pack_callback_t pack,
+                         void *arg, unsigned flags) -> ssize_t {
+        UCT_CHECK_AM_ID(id);
+        return peer(ep).am_bcopy(id, pack, arg, flags);
+    };
+    ops.ep_am_zcopy = [](uct_ep_h ep, uint8_t id, const void *header,
+                         unsigned header_length, const uct_iov_t *iov,
+                         size_t iovcnt, unsigned flags,
+                         uct_completion_t *comp) {
+        UCT_CHECK_AM_ID(id);
+        return peer(ep).am_zcopy(id, header, header_length, iov, iovcnt,
+                                 flags, comp);
+    };
+    ops.ep_put_short = [](uct_ep_h ep, const void *buffer, unsigned length,
+                          uint64_t remote_addr, uct_rkey_t rkey) {
+        return peer(ep).put_short(buffer, length, remote_addr,
+                                  region_key(rkey));
+    };
+    ops.ep_put_bcopy = [](uct_ep_h ep, uct_pack_callback_t pack, void *arg,
+                          uint64_t remote_addr, uct_rkey_t rkey) {
+        return peer(ep).put_bcopy(pack, arg, remote_addr, region_key(rkey));
+    };
+    ops.ep_put_zcopy = [](uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
+                          uint64_t remote_addr, uct_rkey_t rkey,
+                          uct_completion_t *comp) {
+        UCT_CHECK_IOV_SIZE(iovcnt, 1ul, "fuselink put_zcopy");
+        return peer(ep).put_zcopy(iov, iovcnt, remote_addr, region_key(rkey),
+                                  comp);
+    };
+    ops.ep_get_bcopy = [](uct_ep_h ep, uct_unpack_callback_t unpack, void *arg,
+                          size_t length, uint64_t remote_addr, uct_rkey_t rkey,
+                          uct_completion_t *comp) {
+        return peer(ep).get_bcopy(unpack, arg, length, remote_addr,
+                                  region_key(rkey), comp);
+    };
+    ops.ep_get_zcopy = [](uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
+                          uint64_t remote_addr, uct_rkey_t rkey,
+                          uct_completion_t *comp) {
+        UCT_CHECK_IOV_SIZE(iovcnt, 1ul, "fuselink get_zcopy");
+        return peer(ep).get_zcopy(iov, iovcnt, remote_addr, region_key(rkey),
+                                  comp);
+    };
+    ops.ep_pending_add = [](uct_ep_h ep, uct_pending_req_t *req, unsigned) {
+        return peer(ep).pending_add(from(ep).user_, req);
+    };
+    ops.ep_pending_purge = [](uct_ep_h ep, uct_pending_purge_callback_t cb,
+                              void *arg) {
+        peer(ep).pending_purge(from(ep).user_, cb, arg);
+    };
+    ops.ep_flush = [](uct_ep_h ep, unsigned flags, uct_completion_t *comp) {
+        return peer(ep).flush(flags, comp);
+    };
+    ops.ep_fence = [](uct_ep_h ep, unsigned) { return peer(ep).fence(); };
+    ops.ep_check = [](uct_ep_h ep, unsigned flags, uct_completion_t *comp) {
+        return peer(ep).check(flags, comp);
+    };
+}
+
+} // namespace fuselink

@@ -1,0 +1,36 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_EDGE_RAILS_EP_H
+#define FUSELINK_EDGE_RAILS_EP_H
+
+#include "../peer/peer.h"
+#include "../ucx.h"
+
+namespace fuselink {
+
+/** An endpoint of the `rails` device: a user's handle on a Peer. */
+class RailsEp : public uct_base_ep_t {
+public:
+    /* Fills in the endpoint operations. */
+    static void set_ops(uct_iface_ops_t &ops);
+
+private:
+    RailsEp() = default;
+
+    static Peer &peer(uct_ep_h ep)
+    {
+        return *from(ep).peer_;
+    }
+    static RailsEp &from(uct_ep_h ep)
+    {
+        return *static_cast<RailsEp *>(reinterpret_cast<uct_base_ep_t *>(ep));
+    }
+    static ucs_status_t create(const uct_ep_params_t *params, uct_ep_h *ep);
+    static void         destroy(uct_ep_h ep);
+
+    Peer    *peer_ = nullptr;
+    PeerUser user_;
+};
+
+} // namespace fuselink
+
+#endif

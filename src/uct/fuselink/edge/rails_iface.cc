@@ -1,0 +1,291 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "rails_iface.h"
+
+#include "../config/config.h"
+#include "iface.h"
+#include "md.h"
+#include "rails_ep.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fuselink {
+namespace {
+
+uct_iface_internal_ops_t base_internal_ops = uct_base_iface_internal_ops;
+
+/* Largest single put or get that is accepted. */
+constexpr size_t kMaxBulk = size_t{1} << 40;
+
+ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
+{
+    settings.policy = sched::find_policy(config.sched);
+    if (settings.policy == nullptr) {
+        std::string names;
+        for (const auto &info : sched::policies()) {
+            names += (names.empty() ? "" : ", ") + std::string(info.name);
+        }
+        ucs_error("UCX_FUSELINK_SCHED=%s: no such policy; accepted: %s",
+                  config.sched, names.c_str());
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (config.min_chunk == 0 || config.min_chunk > config.max_chunk ||
+        config.max_chunk > kMaxBulk) {
+        ucs_error("UCX_FUSELINK_MIN_CHUNK=%zu, UCX_FUSELINK_MAX_CHUNK=%zu: "
+                  "accepted: 1 <= MIN_CHUNK <= MAX_CHUNK",
+                  config.min_chunk, config.max_chunk);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (!(config.chunk_time > 0 && config.chunk_time <= 1)) {
+        ucs_error("UCX_FUSELINK_CHUNK_TIME=%g s: accepted: above 0, up to 1 s",
+                  config.chunk_time);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    settings.limits.min_chunk  = sched::Bytes(config.min_chunk);
+    settings.limits.max_chunk  = sched::Bytes(config.max_chunk);
+    settings.limits.chunk_time = sched::Nanos::seconds(config.chunk_time);
+    settings.inline_get        = config.inline_get;
+    settings.connect_ep        = config.connect == kConnectEp;
+    return UCS_OK;
+}
+
+} // namespace
+
+ucs_status_t RailsIface::open(uct_md_h md, uct_worker_h worker,
+                              const uct_iface_params_t *params,
+                              const uct_iface_config_t *config,
+                              uct_iface_h *iface_p)
+{
+    std::unique_ptr<RailsIface> iface(new RailsIface);
+    ucs_status_t status = iface->init(md, worker, params, config);
+    if (status == UCS_OK) {
+        *iface_p = &iface.release()->super;
+    }
+    return status;
+}
+
+ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
+                              const uct_iface_params_t *params,
+                              const uct_iface_config_t *tl_config)
+{
+    EngineSettings settings;
+    ucs_status_t status =
+        read_settings(*reinterpret_cast<const IfaceConfig *>(tl_config),
+                      settings);
+    if (status != UCS_OK) {
+        return status;
+    }
+    settings.rx_headroom = UCT_IFACE_PARAM_VALUE(params, rx_headroom,
+                                                 RX_HEADROOM, 0);
+    if (ucs_derived_of(tl_worker, uct_priv_worker_t)->thread_mode ==
+        UCS_THREAD_MODE_MULTI) {
+        ucs_error("fuselink: a UCT worker is for one thread at a time");
+        return UCS_ERR_INVALID_PARAM;
+    }
+
+    uct_iface_ops_t ops = ops_table();
+    status = init_base_iface(this, &ops, &base_internal_ops, tl_md, tl_worker,
+                             params, tl_config);
+    if (status != UCS_OK) {
+        return status;
+    }
+    base_ready_ = true;
+
+    Md &md  = Md::from(tl_md);
+    engine_ = std::make_unique<Engine>(*this, md.regions(), settings);
+    status  = engine_->open_rails(md.candidates(), tl_worker, params);
+    if (status != UCS_OK) {
+        return status;
+    }
+    device_address_.magic   = wire::kDeviceMagic;
+    device_address_.version = wire::kProtocolVersion;
+    device_address_.kind    = static_cast<uint8_t>(wire::DeviceKind::Rails);
+    device_address_.node    = md.node_signature();
+    return UCS_OK;
+}
+
+RailsIface::~RailsIface()
+{
+    engine_.reset();
+    if (base_ready_) {
+        cleanup_base_iface(this);
+    }
+}
+
+ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
+{
+    RailsIface &iface = from(tl_iface);
+    uct_base_iface_query(&iface, attr);
+
+    attr->device_addr_len = sizeof(wire::DeviceAddress);
+    attr->iface_addr_len  = wire::kMaxIfaceAddress;
+    attr->ep_addr_len     = 0;
+    attr->max_conn_priv   = 0;
+    attr->cap.flags       = UCT_IFACE_FLAG_AM_SHORT |
+                            UCT_IFACE_FLAG_AM_BCOPY |
+                            UCT_IFACE_FLAG_AM_ZCOPY |
+                            UCT_IFACE_FLAG_PUT_SHORT |
+                            UCT_IFACE_FLAG_PUT_BCOPY |
+                            UCT_IFACE_FLAG_PUT_ZCOPY |
+                            UCT_IFACE_FLAG_GET_BCOPY |
+                            UCT_IFACE_FLAG_GET_ZCOPY |
+                            UCT_IFACE_FLAG_PENDING |
+                            UCT_IFACE_FLAG_CB_SYNC |
+                            UCT_IFACE_FLAG_CONNECT_TO_IFACE |
+                            UCT_IFACE_FLAG_EP_CHECK |
+                            UCT_IFACE_FLAG_ERRHANDLE_PEER_FAILURE;
+    attr->cap.event_flags = UCT_IFACE_FLAG_EVENT_SEND_COMP |
+                            UCT_IFACE_FLAG_EVENT_RECV |
+                            UCT_IFACE_FLAG_EVENT_FD;
+
+    /* A message must fit whichever rail the control lane is on; its latency
+     * is the slowest's, for the same reason. Bulk bandwidth is the sum. */
+    constexpr size_t kUser = sizeof(wire::UserHeader);
+    auto &am     = attr->cap.am;
+    am.max_short = am.max_bcopy = am.max_zcopy = am.max_hdr = am.max_iov =
+        SIZE_MAX;
+    am.opt_zcopy_align = am.align_mtu = 1;
+    double speed       = 0;
+    for (const auto &rail : iface.engine_->rails()) {
+        const uct_iface_attr_t &lane = rail->control().attr();
+        /* A short message has our header where UCT's goes, and the user's in
+         * the payload. */
+        am.max_short = std::min({am.max_short, lane.cap.am.max_short,
+                                 lane.cap.am.max_bcopy - kUser});
+        am.max_bcopy = std::min(am.max_bcopy, lane.cap.am.max_bcopy - kUser);
+        if (lane.cap.flags & UCT_IFACE_FLAG_AM_ZCOPY) {
+            am.max_zcopy = std::min(am.max_zcopy,
+                                    lane.cap.am.max_zcopy - kUser);
+            am.max_hdr   = std::min({am.max_hdr, lane.cap.am.max_hdr - kUser,
+                                     size_t{504}});
+            am.max_iov   = std::min(am.max_iov, lane.cap.am.max_iov);
+        } else {
+            attr->cap.flags &= ~UCT_IFACE_FLAG_AM_ZCOPY;
+        }
+        attr->latency.c = std::max(attr->latency.c, lane.latency.c);
+        attr->latency.m = std::max(attr->latency.m, lane.latency.m);
+        attr->overhead  = std::max<double>(attr->overhead, lane.overhead);
+        speed          += rail->speed();
+    }
+    am.max_short -= kUser;
+    if (!(attr->cap.flags & UCT_IFACE_FLAG_AM_ZCOPY)) {
+        am.max_zcopy = am.max_hdr = 0;
+        am.max_iov   = 1;
+    }
+
+    auto &put           = attr->cap.put;
+    put.max_short       = am.max_bcopy - sizeof(wire::PutData);
+    put.max_bcopy       = put.max_short;
+    put.max_zcopy       = kMaxBulk;
+    put.max_iov         = 1;
+    put.opt_zcopy_align = put.align_mtu = 1;
+
+    auto &get           = attr->cap.get;
+    get.max_bcopy       = am.max_bcopy - sizeof(wire::GetData);
+    get.max_zcopy       = kMaxBulk;
+    get.max_iov         = 1;
+    get.opt_zcopy_align = get.align_mtu = 1;
+
+    attr->bandwidth.dedicated = 0;
+    attr->bandwidth.shared    = speed;
+    attr->priority            = 1; /* wins a tie against a bare NIC */
+    return UCS_OK;
+}
+
+ucs_status_t RailsIface::get_device_address(uct_iface_h iface,
+                                            uct_device_addr_t *addr)
+{
+    memcpy(addr, &from(iface).device_address_, sizeof(wire::DeviceAddress));
+    return UCS_OK;
+}
+
+ucs_status_t RailsIface::get_address(uct_iface_h tl_iface,
+                                     uct_iface_addr_t *addr)
+{
+    Engine &engine = from(tl_iface).engine();
+    uint8_t packed[wire::kMaxIfaceAddress] = {};
+    size_t first = engine.uuid() % engine.table().rails.size();
+    wire::pack_iface_address(engine.table(), first, packed);
+    memcpy(addr, packed, sizeof(packed));
+    return UCS_OK;
+}
+
+int RailsIface::is_reachable(const uct_iface_h tl_iface,
+                             const uct_device_addr_t *dev_addr,
+                             const uct_iface_addr_t *)
+{
+    const wire::DeviceAddress &own = from(tl_iface).device_address_;
+    wire::DeviceAddress peer;
+    memcpy(&peer, dev_addr, sizeof(peer));
+    if (peer.magic != own.magic || peer.kind != own.kind) {
+        return 0;
+    }
+    if (peer.version != own.version) {
+        ucs_debug("fuselink: peer speaks protocol version %d, this process %d",
+                  peer.version, own.version);
+        return 0;
+    }
+    /* Peers of this node are reached by device `node`, this process by
+     * `self`; offering both would make UCP stripe over them. */
+    return peer.node != own.node;
+}
+
+ucs_status_t RailsIface::flush(uct_iface_h iface, unsigned,
+                               uct_completion_t *comp)
+{
+    if (comp != nullptr) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+    return from(iface).engine().flush();
+}
+
+ucs_status_t RailsIface::fence(uct_iface_h iface, unsigned)
+{
+    from(iface).engine().fence();
+    return UCS_OK;
+}
+
+unsigned RailsIface::progress(uct_iface_h iface)
+{
+    return from(iface).engine().progress();
+}
+
+ucs_status_t RailsIface::event_fd_get(uct_iface_h iface, int *fd)
+{
+    *fd = from(iface).engine().poller().event_fd();
+    return UCS_OK;
+}
+
+ucs_status_t RailsIface::event_arm(uct_iface_h iface, unsigned events)
+{
+    return from(iface).engine().poller().arm(events);
+}
+
+void RailsIface::close(uct_iface_h tl_iface)
+{
+    RailsIface &iface = from(tl_iface);
+    uct_base_iface_progress_disable(tl_iface,
+                                    UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
+    delete &iface;
+}
+
+uct_iface_ops_t RailsIface::ops_table()
+{
+    uct_iface_ops_t ops = unsupported_ops();
+    RailsEp::set_ops(ops);
+    ops.iface_flush              = flush;
+    ops.iface_fence              = fence;
+    ops.iface_progress_enable    = uct_base_iface_progress_enable;
+    ops.iface_progress_disable   = uct_base_iface_progress_disable;
+    ops.iface_progress           = progress;
+    ops.iface_event_fd_get       = event_fd_get;
+    ops.iface_event_arm          = event_arm;
+    ops.iface_close              = close;
+    ops.iface_query              = query;
+    ops.iface_get_address        = get_address;
+    ops.iface_get_device_address = get_device_address;
+    ops.iface_is_reachable       = is_reachable;
+    return ops;
+}
+
+} // namespace fuselink

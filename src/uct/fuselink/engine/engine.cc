@@ -1,0 +1,282 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "engine.h"
+
+#include "../../../ucs_ext/net.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fuselink {
+
+Engine::Engine(uct_base_iface_t &owner, RegionTable &regions,
+               const EngineSettings &settings)
+    : owner_(owner), regions_(regions), settings_(settings)
+{
+    do {
+        table_.uuid = ucs_generate_uuid(reinterpret_cast<uintptr_t>(this));
+    } while (table_.uuid == 0);
+    home_                 = static_cast<uint32_t>(table_.uuid);
+    release_user_desc_.cb = release_user_desc;
+}
+
+Engine::~Engine()
+{
+    if (failures_cb_ != UCS_CALLBACKQ_ID_NULL) {
+        uct_worker_progress_unregister_safe(worker_, &failures_cb_);
+    }
+    /* Endpoints before the interfaces that they belong to. */
+    peers_.clear();
+    gone_.clear();
+}
+
+ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
+                                uct_worker_h worker,
+                                const uct_iface_params_t *params)
+{
+    worker_ = worker;
+    LowerIfaceParams lower;
+    lower.worker      = worker;
+    lower.user        = params;
+    lower.rx_headroom = settings_.rx_headroom;
+    lower.err_handler = on_rail_error;
+
+    for (const auto &candidate : candidates) {
+        if (rails_.size() == wire::kMaxRails) {
+            ucs_warn("fuselink: more than %zu NIC ports; %s and those after it "
+                     "are not used, choose others with UCX_FUSELINK_DEVICES",
+                     wire::kMaxRails, candidate.device.c_str());
+            break;
+        }
+        std::unique_ptr<Rail> rail;
+        ucs_status_t status = Rail::open(candidate,
+                                         static_cast<uint8_t>(rails_.size()),
+                                         *this, lower, rail);
+        if (status == UCS_OK) {
+            status = set_handlers(*rail);
+        }
+        if (status != UCS_OK) {
+            ucs_warn("fuselink: NIC port %s is not used: %s",
+                     candidate.device.c_str(), ucs_status_string(status));
+            continue;
+        }
+        table_.rails.push_back(rail->record());
+        rails_.push_back(std::move(rail));
+    }
+    if (rails_.empty()) {
+        ucs_error("fuselink: no NIC port could be opened; "
+                  "UCX_FUSELINK_DEVICES selects the ports to use");
+        return UCS_ERR_NO_DEVICE;
+    }
+    return UCS_OK;
+}
+
+ucs_status_t Engine::set_handlers(Rail &rail)
+{
+    static constexpr struct {
+        wire::RailAm      id;
+        uct_am_callback_t cb;
+    } kHandlers[] = {
+        {wire::RailAm::User, on_user_am},
+        {wire::RailAm::Control, on_control_am},
+        {wire::RailAm::Chunk, on_chunk_am},
+    };
+    for (const auto &handler : kHandlers) {
+        ucs_status_t status = uct_iface_set_am_handler(
+            rail.control().handle(), static_cast<uint8_t>(handler.id),
+            handler.cb, &rail, 0);
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+    return UCS_OK;
+}
+
+ucs_status_t Engine::connect(const wire::RailTable &address, Peer *&peer)
+{
+    auto &slot = peers_[address.uuid];
+    if (slot && slot->failed()) {
+        gone_.push_back(std::move(slot));
+    }
+    if (!slot) {
+        slot = std::make_unique<Peer>(*this, address.uuid);
+    }
+    if (!slot->connected()) {
+        ucs_status_t status = slot->connect(address);
+        if (status != UCS_OK) {
+            peers_.erase(address.uuid);
+            return status;
+        }
+    }
+    peer = slot.get();
+    return UCS_OK;
+}
+
+ucs_status_t Engine::flush()
+{
+    ucs_status_t result = UCS_OK;
+    for (const auto &[uuid, peer] : peers_) {
+        if (!peer->failed() && peer->connected()) {
+            ucs_status_t status = peer->flush(0, nullptr);
+            if (status != UCS_OK) {
+                result = UCS_INPROGRESS; /* also when the lane is full */
+            }
+        }
+    }
+    return result;
+}
+
+void Engine::fence()
+{
+    for (const auto &[uuid, peer] : peers_) {
+        peer->fence();
+    }
+}
+
+/* --- receiving --- */
+
+ucs_status_t Engine::on_user_am(void *arg, void *data, size_t length,
+                                unsigned flags)
+{
+    Engine &engine = static_cast<Rail *>(arg)->engine();
+    wire::UserHeader header;
+    if (ucs_unlikely(!wire::parse(data, length, header) ||
+                     header.am_id >= UCT_AM_ID_MAX)) {
+        ucs_error("fuselink: malformed message on rail %s: dropped",
+                  static_cast<Rail *>(arg)->name().c_str());
+        return UCS_OK;
+    }
+    constexpr size_t kHeader = sizeof(header);
+    if (flags & UCT_CB_PARAM_FLAG_DESC) {
+        /* The user may keep the message and release it later by the hook in
+         * front of the headroom that it was promised. Counted from the
+         * user's data that is kHeader bytes into the rail's own headroom,
+         * so the rail's hook stays intact and ours leads to it. */
+        auto **hook = reinterpret_cast<uct_recv_desc_t **>(
+            static_cast<char *>(data) + kHeader -
+            engine.settings_.rx_headroom - sizeof(void *));
+        *hook = &engine.release_user_desc_;
+    }
+    const uct_am_handler_t &handler = engine.owner_.am[header.am_id];
+    return handler.cb(handler.arg, static_cast<char *>(data) + kHeader,
+                      length - kHeader, flags);
+}
+
+void Engine::release_user_desc(uct_recv_desc_t *, void *desc)
+{
+    uct_iface_release_desc(static_cast<char *>(desc) -
+                           sizeof(wire::UserHeader));
+}
+
+ucs_status_t Engine::on_control_am(void *arg, void *data, size_t length,
+                                   unsigned)
+{
+    Engine &engine = static_cast<Rail *>(arg)->engine();
+    wire::ControlHeader header;
+    if (!wire::parse(data, length, header) ||
+        header.version != wire::kProtocolVersion || header.sender == 0) {
+        ucs_error("fuselink: malformed control message on rail %s: dropped",
+                  static_cast<Rail *>(arg)->name().c_str());
+        return UCS_OK;
+    }
+    if (header.type == static_cast<uint8_t>(wire::ControlType::Hello)) {
+        engine.peer_of_hello(header, data, length);
+        return UCS_OK;
+    }
+    auto it = engine.peers_.find(header.sender);
+    if (it == engine.peers_.end() || it->second->failed()) {
+        ucs_debug("fuselink: control message %d from unknown peer %016lx",
+                  header.type, header.sender);
+        return UCS_OK;
+    }
+    it->second->on_control(header, data, length);
+    return UCS_OK;
+}
+
+Peer *Engine::peer_of_hello(const wire::ControlHeader &header,
+                            const void *data, size_t length)
+{
+    wire::RailTable table;
+    auto *bytes = static_cast<const uint8_t *>(data);
+    if (!wire::unpack_rail_table({bytes + sizeof(header),
+                                  length - sizeof(header)}, table) ||
+        table.uuid != header.sender || table.uuid == table_.uuid) {
+        ucs_error("fuselink: malformed hello from %016lx: dropped",
+                  header.sender);
+        return nullptr;
+    }
+    auto &slot = peers_[table.uuid];
+    if (slot && slot->failed()) {
+        gone_.push_back(std::move(slot));
+    }
+    if (!slot) {
+        slot = std::make_unique<Peer>(*this, table.uuid);
+    }
+    Peer *peer = slot.get();
+    peer->on_hello(table, (header.flags & wire::kHelloWantReply) != 0);
+    return peer;
+}
+
+ucs_status_t Engine::on_chunk_am(void *arg, void *data, size_t length,
+                                 unsigned)
+{
+    Engine &engine = static_cast<Rail *>(arg)->engine();
+    wire::ChunkLanded chunk;
+    if (!wire::parse(data, length, chunk)) {
+        return UCS_OK;
+    }
+    Get *get = engine.gets_.find(chunk.op);
+    if (get == nullptr || get->by_message ||
+        chunk.length > get->length - get->landed) {
+        ucs_debug("fuselink: chunk that nobody asked for");
+        return UCS_OK;
+    }
+    get->landed += chunk.length;
+    if (get->landed == get->length) {
+        get->peer->end_get(*get, UCS_OK);
+    }
+    return UCS_OK;
+}
+
+/* --- failures --- */
+
+ucs_status_t Engine::on_rail_error(void *arg, uct_ep_h ep, ucs_status_t status)
+{
+    Engine &engine = static_cast<Rail *>(arg)->engine();
+    for (const auto &[uuid, peer] : engine.peers_) {
+        if (peer->owns(ep)) {
+            peer->fail(status);
+        }
+    }
+    /* Handled: what the user hears of it comes from finish_failure(). */
+    return UCS_OK;
+}
+
+void Engine::schedule_failures()
+{
+    uct_worker_progress_register_safe(worker_, process_failures, this,
+                                      UCS_CALLBACKQ_FLAG_ONESHOT,
+                                      &failures_cb_);
+}
+
+unsigned Engine::process_failures(void *arg)
+{
+    auto *engine         = static_cast<Engine *>(arg);
+    engine->failures_cb_ = UCS_CALLBACKQ_ID_NULL;
+
+    /* Users' handlers may connect anew, which changes the map. */
+    std::vector<Peer *> failed;
+    for (const auto &[uuid, peer] : engine->peers_) {
+        if (peer->failed()) {
+            failed.push_back(peer.get());
+        }
+    }
+    for (const auto &peer : engine->gone_) {
+        failed.push_back(peer.get());
+    }
+    for (Peer *peer : failed) {
+        peer->finish_failure();
+    }
+    return 1;
+}
+
+} // namespace fuselink

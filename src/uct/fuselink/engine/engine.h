@@ -1,0 +1,110 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_ENGINE_ENGINE_H
+#define FUSELINK_ENGINE_ENGINE_H
+
+#include "../memory/region_table.h"
+#include "../peer/peer.h"
+#include "../rail/poller.h"
+#include "../rail/rail.h"
+#include "../sched/policy.h"
+#include "../transfer/gets.h"
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace fuselink {
+
+/** What the user's settings amount to for one engine. */
+struct EngineSettings {
+    const sched::Policy *policy = nullptr;
+    sched::Limits        limits;
+    size_t               inline_get = 8192;
+    bool                 connect_ep = false;
+    size_t               rx_headroom = 0;
+};
+
+/**
+ * Everything behind the `rails` device of one worker: the rails, the peers
+ * that were heard of, the operations in progress. The UCT edge above it only
+ * translates.
+ *
+ * Belongs to the worker's thread, like a UCT interface.
+ */
+class Engine {
+public:
+    /** `owner` is the interface whose active message handlers receive and
+     *  whose error handler is told; it outlives the engine. */
+    Engine(uct_base_iface_t &owner, RegionTable &regions,
+           const EngineSettings &settings);
+    ~Engine();
+
+    /** Opens a rail for each candidate that works. Fails with one line if
+     *  none does. */
+    ucs_status_t open_rails(const std::vector<RailCandidate> &candidates,
+                            uct_worker_h worker,
+                            const uct_iface_params_t *params);
+
+    unsigned progress() { return poller_.progress(); }
+
+    /** The peer with this address, connected if it was not. */
+    ucs_status_t connect(const wire::RailTable &address, Peer *&peer);
+
+    /** UCS_INPROGRESS while anything is outstanding. */
+    ucs_status_t flush();
+    void         fence();
+
+    uint64_t                                  uuid() const { return table_.uuid; }
+    const wire::RailTable                    &table() const { return table_; }
+    const std::vector<std::unique_ptr<Rail>> &rails() const { return rails_; }
+    const EngineSettings                     &settings() const { return settings_; }
+    Poller                                   &poller() { return poller_; }
+    GetTable                                 &gets() { return gets_; }
+    RegionTable                              &regions() { return regions_; }
+    uct_base_iface_t                         &owner() { return owner_; }
+
+    /** Have process_failures() called from progress, not from here: the
+     *  caller may be deep inside the rail that failed. */
+    void schedule_failures();
+
+    /** The next transfer's preferred path; spreads equal ones. */
+    uint32_t next_home() { return home_++; }
+
+private:
+    static ucs_status_t on_user_am(void *arg, void *data, size_t length,
+                                   unsigned flags);
+    static ucs_status_t on_control_am(void *arg, void *data, size_t length,
+                                      unsigned flags);
+    static ucs_status_t on_chunk_am(void *arg, void *data, size_t length,
+                                    unsigned flags);
+    static ucs_status_t on_rail_error(void *arg, uct_ep_h ep,
+                                      ucs_status_t status);
+    static unsigned     process_failures(void *arg);
+    static void         release_user_desc(uct_recv_desc_t *self, void *desc);
+
+    ucs_status_t set_handlers(Rail &rail);
+    Peer        *peer_of_hello(const wire::ControlHeader &header,
+                               const void *data, size_t length);
+
+    uct_base_iface_t &owner_;
+    RegionTable      &regions_;
+    EngineSettings    settings_;
+    uct_worker_h      worker_ = nullptr;
+
+    Poller                             poller_;
+    std::vector<std::unique_ptr<Rail>> rails_;
+    wire::RailTable                    table_;
+    GetTable                           gets_;
+    std::unordered_map<uint64_t, std::unique_ptr<Peer>> peers_;
+    std::vector<std::unique_ptr<Peer>> gone_; /* replaced, still referenced */
+    uint32_t           home_ = 0;
+    uct_worker_cb_id_t failures_cb_ = UCS_CALLBACKQ_ID_NULL;
+
+    /* Stands in front of the user's headroom of messages that the user keeps
+     * (see on_user_am). Address-stable: descriptors point to it. */
+    uct_recv_desc_t release_user_desc_{};
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,65 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_MEMORY_REGION_TABLE_H
+#define FUSELINK_MEMORY_REGION_TABLE_H
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace fuselink {
+
+/* What a packed remote key names. The key is random, so that an old or
+ * invented one does not open somebody else's memory. */
+struct RegionKey {
+    uint32_t id  = 0;
+    uint64_t key = 0; /* never 0 for a live region */
+};
+
+/**
+ * The memory that peers may name: registered ranges of one memory domain.
+ *
+ * Requests that make this process read or write its own memory (gets served
+ * over rails without hardware get, small puts carried as messages) are
+ * checked here. All methods may be called from any thread: one memory domain
+ * serves the interfaces of several workers.
+ */
+class RegionTable {
+public:
+    RegionTable();
+
+    /** Adds [base, base + length); length may be 0. */
+    RegionKey add(const void *base, size_t length);
+
+    /** Ends a region; its key opens nothing afterwards. */
+    void remove(const RegionKey &key);
+
+    /** True if [address, address + length) lies in the region that the key
+     *  names. Every argument may come from a hostile peer. */
+    bool contains(const RegionKey &key, uint64_t address,
+                  uint64_t length) const;
+
+    size_t size() const;
+
+private:
+    struct Slot {
+        uint64_t key    = 0;
+        uint64_t base   = 0;
+        uint64_t length = 0;
+        uint32_t next_free = 0;
+    };
+
+    uint64_t next_key();
+
+    mutable std::mutex mutex_;
+    std::vector<Slot>  slots_;
+    uint32_t           free_ = kNone;
+    uint64_t           rng_;
+    size_t             live_ = 0;
+
+    static constexpr uint32_t kNone = UINT32_MAX;
+};
+
+} // namespace fuselink
+
+#endif

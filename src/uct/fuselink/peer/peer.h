@@ -1,0 +1,193 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_PEER_PEER_H
+#define FUSELINK_PEER_PEER_H
+
+#include "../memory/region_table.h"
+#include "../transfer/bulk.h"
+#include "../transfer/epochs.h"
+#include "../ucx.h"
+#include "../wire/address.h"
+#include "../wire/messages.h"
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace fuselink {
+
+class Engine;
+class Rail;
+struct Get;
+
+/** What a user's endpoint leaves with its peer. Several endpoints may share
+ *  one peer; each owns its pending queue and its error report. */
+struct PeerUser {
+    uct_ep_h         ep = nullptr;
+    ucs_queue_head_t pending;
+};
+
+/**
+ * Another process's `rails` interface, as seen from here.
+ *
+ * Messages (the user's and fuselink's own) travel on one lane, the control
+ * endpoint, and so stay in order. Bulk data is spread over all paths by
+ * BulkSender. The two meet in fence() and flush().
+ *
+ * One thread at a time (the worker's).
+ */
+class Peer {
+public:
+    Peer(Engine &engine, uint64_t uuid);
+    ~Peer();
+    Peer(const Peer &)            = delete;
+    Peer &operator=(const Peer &) = delete;
+
+    /** Opens the control lane on a rail that both sides have, and says hello
+     *  on it. Fails with one line if there is none. */
+    ucs_status_t connect(const wire::RailTable &address);
+
+    void attach(PeerUser &user);
+    void detach(PeerUser &user);
+    bool has_users() const { return !users_.empty(); }
+
+    uint64_t uuid() const { return uuid_; }
+    bool     connected() const { return control_ != nullptr; }
+    bool     failed() const { return failed_ != UCS_OK; }
+    Engine  &engine() const { return engine_; }
+
+    /* Operations of a user's endpoint; UCT's contract. */
+    ucs_status_t am_short(uint8_t id, uint64_t header, const void *payload,
+                          unsigned length);
+    ssize_t      am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
+                          unsigned flags);
+    ucs_status_t am_zcopy(uint8_t id, const void *header, unsigned header_len,
+                          const uct_iov_t *iov, size_t iovcnt, unsigned flags,
+                          uct_completion_t *comp);
+    ucs_status_t put_short(const void *buffer, unsigned length,
+                           uint64_t remote, const RegionKey &key);
+    ssize_t      put_bcopy(uct_pack_callback_t pack, void *arg,
+                           uint64_t remote, const RegionKey &key);
+    ucs_status_t put_zcopy(const uct_iov_t *iov, size_t iovcnt,
+                           uint64_t remote, const RegionKey &key,
+                           uct_completion_t *comp);
+    ucs_status_t get_bcopy(uct_unpack_callback_t unpack, void *arg,
+                           size_t length, uint64_t remote,
+                           const RegionKey &key, uct_completion_t *comp);
+    ucs_status_t get_zcopy(const uct_iov_t *iov, size_t iovcnt,
+                           uint64_t remote, const RegionKey &key,
+                           uct_completion_t *comp);
+    ucs_status_t flush(unsigned flags, uct_completion_t *comp);
+    ucs_status_t fence();
+    ucs_status_t check(unsigned flags, uct_completion_t *comp);
+    ucs_status_t pending_add(PeerUser &user, uct_pending_req_t *req);
+    void         pending_purge(PeerUser &user, uct_pending_purge_callback_t cb,
+                               void *arg);
+
+    /* Incoming control messages; header.sender is this peer. */
+    void on_hello(const wire::RailTable &table, bool want_reply);
+    void on_control(const wire::ControlHeader &header, const void *data,
+                    size_t length);
+
+    /** A fuselink message on the control lane; queued if the lane is full. */
+    void send_control(const void *head, size_t head_length,
+                      const void *body = nullptr, size_t body_length = 0);
+
+    /** True if `ep` is one of this peer's lower endpoints. */
+    bool owns(uct_ep_h ep) const;
+
+    /** Marks the peer as failed; the rest follows from progress. */
+    void fail(ucs_status_t status);
+    /** Ends all operations and tells the users. From progress only. */
+    void finish_failure();
+
+    /* Bookkeeping of operations that a flush or fence waits for. */
+    Epochs::Id begin_op() { return epochs_.begin(); }
+    void       end_op(Epochs::Id id);
+    void       end_get(Get &get, ucs_status_t status);
+
+    /** A fence keeps new bulk data back until small puts have landed. */
+    bool bulk_held() const { return put_acked_ < bulk_fence_; }
+
+    BulkSender &bulk() { return bulk_; }
+
+private:
+    /* Reasons not to send now, checked as one branch. */
+    enum Obstacle : unsigned {
+        kFailed  = 1, /* for good */
+        kFenced  = 2, /* earlier bulk operations have not ended */
+        kBlocked = 4, /* the control lane has no room */
+    };
+
+    struct ControlHook { /* our request on the control lane's pending queue */
+        uct_pending_req_t req; /* first: UCX gives back a pointer to it */
+        Peer             *peer;
+        bool              queued = false;
+    };
+
+    struct FlushOp {
+        uct_completion_t  comp; /* first; of the control lane's flush */
+        Peer             *peer;
+        uct_completion_t *user;
+        Epochs::Id        boundary;
+        uint64_t          put_sn;
+        int               waiting;
+        bool              wait_epoch;
+        bool              wait_puts;
+        ucs_status_t      status;
+    };
+
+    ucs_status_t obstacle_status();
+    ucs_status_t rail_status(ucs_status_t status);
+    bool         try_control(const void *head, size_t head_length,
+                             const void *body, size_t body_length);
+    void         block();
+    void         arm_hook();
+    void         on_room();
+    void         drain_queue();
+    void         dispatch_users();
+    void         check_waiters();
+    void         say_hello(bool want_reply);
+    void         request_put_ack();
+    void         flush_step(FlushOp *op, ucs_status_t status);
+    void         cancel();
+
+    ucs_status_t request_get(Get &get, const wire::OpId &op, uint64_t local,
+                             uint64_t remote, const RegionKey &key);
+    void         on_get_request(const void *data, size_t length);
+    void         on_get_data(const void *data, size_t length);
+    void         on_get_done(const void *data, size_t length);
+    void         on_put_data(const void *data, size_t length);
+    void         on_flush(const void *data, size_t length, bool is_ack);
+
+    static ucs_status_t on_hook(uct_pending_req_t *req);
+    static void         on_control_flushed(uct_completion_t *comp);
+
+    Engine        &engine_;
+    const uint64_t uuid_;
+    unsigned       obstacles_ = 0;
+    uint32_t       am_sn_     = 0;
+    uct_ep_h       control_   = nullptr;
+    Rail          *rail_      = nullptr; /* of control_ */
+    ucs_status_t   failed_    = UCS_OK;
+    bool           table_known_ = false;
+    bool           dispatching_ = false;
+    bool           failure_done_ = false;
+
+    ControlHook                      hook_;
+    std::deque<std::vector<uint8_t>> queue_; /* control messages to send */
+    std::vector<PeerUser *>          users_;
+    std::vector<FlushOp *>           flushes_;
+
+    Epochs     epochs_;
+    Epochs::Id fence_boundary_ = 0;
+    uint64_t   put_sn_         = 0; /* small puts sent */
+    uint64_t   put_requested_  = 0; /* of those, acknowledgement asked for */
+    uint64_t   put_acked_      = 0;
+    uint64_t   bulk_fence_     = 0; /* bulk data waits until this is acked */
+
+    BulkSender bulk_;
+};
+
+} // namespace fuselink
+
+#endif

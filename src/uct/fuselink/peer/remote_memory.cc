@@ -1,0 +1,332 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* Peer: puts and gets, both the asking and the serving side. */
+
+#include "peer.h"
+
+#include "../engine/engine.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+using wire::ControlType;
+
+struct PackPut {
+    wire::PutData       header;
+    uct_pack_callback_t pack; /* or */
+    const void         *buffer;
+    void               *arg;
+    size_t              length;
+};
+
+size_t pack_put(void *dest, void *arg)
+{
+    auto *p   = static_cast<PackPut *>(arg);
+    auto *out = static_cast<char *>(dest);
+    memcpy(out, &p->header, sizeof(p->header));
+    if (p->pack != nullptr) {
+        p->length = p->pack(out + sizeof(p->header), p->arg);
+    } else {
+        memcpy(out + sizeof(p->header), p->buffer, p->length);
+    }
+    return sizeof(p->header) + p->length;
+}
+
+wire::PutData put_header(const Engine &engine, uint64_t remote,
+                         const RegionKey &key)
+{
+    wire::PutData header{};
+    header.header.type    = static_cast<uint8_t>(ControlType::PutData);
+    header.header.version = wire::kProtocolVersion;
+    header.header.sender  = engine.uuid();
+    header.remote         = remote;
+    header.region_id      = key.id;
+    header.region_key     = key.key;
+    return header;
+}
+
+size_t total_length(const uct_iov_t *iov, size_t iovcnt)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < iovcnt; ++i) {
+        total += iov[i].length * iov[i].count;
+    }
+    return total;
+}
+
+size_t pack_get(void *dest, void *arg)
+{
+    memcpy(dest, arg, sizeof(wire::GetReq));
+    return sizeof(wire::GetReq);
+}
+
+} // namespace
+
+/* --- asking --- */
+
+ucs_status_t Peer::put_short(const void *buffer, unsigned length,
+                             uint64_t remote, const RegionKey &key)
+{
+    ucs_status_t status = obstacle_status();
+    if (status != UCS_OK) {
+        return status;
+    }
+    PackPut pack{put_header(engine_, remote, key), nullptr, buffer, nullptr,
+                 length};
+    ssize_t sent = uct_ep_am_bcopy(
+        control_, static_cast<uint8_t>(wire::RailAm::Control), pack_put,
+        &pack, 0);
+    if (sent < 0) {
+        return rail_status(static_cast<ucs_status_t>(sent));
+    }
+    ++put_sn_;
+    return UCS_OK;
+}
+
+ssize_t Peer::put_bcopy(uct_pack_callback_t cb, void *arg, uint64_t remote,
+                        const RegionKey &key)
+{
+    ucs_status_t status = obstacle_status();
+    if (status != UCS_OK) {
+        return status;
+    }
+    PackPut pack{put_header(engine_, remote, key), cb, nullptr, arg, 0};
+    ssize_t sent = uct_ep_am_bcopy(
+        control_, static_cast<uint8_t>(wire::RailAm::Control), pack_put,
+        &pack, 0);
+    if (sent < 0) {
+        return rail_status(static_cast<ucs_status_t>(sent));
+    }
+    ++put_sn_;
+    return static_cast<ssize_t>(pack.length);
+}
+
+ucs_status_t Peer::put_zcopy(const uct_iov_t *iov, size_t iovcnt,
+                             uint64_t remote, const RegionKey &key,
+                             uct_completion_t *comp)
+{
+    (void)key; /* rails that need a key are wired in BulkSender */
+    ucs_status_t status = obstacle_status();
+    if (status != UCS_OK) {
+        return status;
+    }
+    size_t length = total_length(iov, iovcnt);
+    if (length == 0) {
+        return UCS_OK;
+    }
+    bulk_.put(iov[0].buffer, length, remote, comp);
+    return UCS_INPROGRESS;
+}
+
+ucs_status_t Peer::request_get(Get &get, const wire::OpId &op, uint64_t local,
+                               uint64_t remote, const RegionKey &key)
+{
+    wire::GetReq request{};
+    request.header.type    = static_cast<uint8_t>(ControlType::GetReq);
+    request.header.version = wire::kProtocolVersion;
+    request.header.flags   = get.by_message ? wire::kGetInline : 0;
+    request.header.sender  = engine_.uuid();
+    request.op             = op;
+    request.remote         = remote;
+    request.local          = local;
+    request.length         = get.length;
+    request.region_id      = key.id;
+    request.region_key     = key.key;
+    ssize_t sent = uct_ep_am_bcopy(
+        control_, static_cast<uint8_t>(wire::RailAm::Control), pack_get,
+        &request, 0);
+    if (sent < 0) {
+        engine_.gets().end(get);
+        return rail_status(static_cast<ucs_status_t>(sent));
+    }
+    get.epoch = begin_op();
+    return UCS_INPROGRESS;
+}
+
+ucs_status_t Peer::get_bcopy(uct_unpack_callback_t unpack, void *arg,
+                             size_t length, uint64_t remote,
+                             const RegionKey &key, uct_completion_t *comp)
+{
+    ucs_status_t status = obstacle_status();
+    if (status != UCS_OK) {
+        return status;
+    }
+    if (length == 0) {
+        unpack(arg, nullptr, 0);
+        return UCS_OK;
+    }
+    wire::OpId op;
+    Get &get       = engine_.gets().begin(op);
+    get.peer       = this;
+    get.comp       = comp;
+    get.unpack     = unpack;
+    get.unpack_arg = arg;
+    get.length     = length;
+    get.by_message = true;
+    return request_get(get, op, 0, remote, key);
+}
+
+ucs_status_t Peer::get_zcopy(const uct_iov_t *iov, size_t iovcnt,
+                             uint64_t remote, const RegionKey &key,
+                             uct_completion_t *comp)
+{
+    ucs_status_t status = obstacle_status();
+    if (status != UCS_OK) {
+        return status;
+    }
+    size_t length = total_length(iov, iovcnt);
+    if (length == 0) {
+        return UCS_OK;
+    }
+    wire::OpId op;
+    Get &get       = engine_.gets().begin(op);
+    get.peer       = this;
+    get.comp       = comp;
+    get.buffer     = static_cast<char *>(iov[0].buffer);
+    get.length     = length;
+    get.by_message = length <= engine_.settings().inline_get;
+    return request_get(get, op, reinterpret_cast<uintptr_t>(iov[0].buffer),
+                       remote, key);
+}
+
+void Peer::end_get(Get &get, ucs_status_t status)
+{
+    uct_completion_t *comp = get.comp;
+    Epochs::Id        epoch = get.epoch;
+    engine_.gets().end(get);
+    if (comp != nullptr) {
+        uct_invoke_completion(comp, status);
+    }
+    end_op(epoch);
+}
+
+/* --- serving --- */
+
+void Peer::on_get_request(const void *data, size_t length)
+{
+    wire::GetReq request;
+    if (!wire::parse(data, length, request)) {
+        ucs_debug("fuselink: short get request from %016lx", uuid_);
+        return;
+    }
+    RegionKey key{request.region_id, request.region_key};
+    bool by_message = (request.header.flags & wire::kGetInline) != 0;
+    ucs_status_t status = UCS_OK;
+    if (!engine_.regions().contains(key, request.remote, request.length)) {
+        status = UCS_ERR_INVALID_ADDR;
+    } else if (!by_message && bulk_.ready() && !bulk_.has_paths()) {
+        status = UCS_ERR_UNREACHABLE;
+    }
+    if (status != UCS_OK) {
+        ucs_debug("fuselink: get of %lu bytes refused: %s",
+                  request.length, ucs_status_string(status));
+        wire::GetDone done{};
+        done.header.type = static_cast<uint8_t>(ControlType::GetDone);
+        done.op          = request.op;
+        done.status      = status;
+        send_control(&done, sizeof(done));
+        return;
+    }
+
+    auto *source = reinterpret_cast<const char *>(
+        static_cast<uintptr_t>(request.remote));
+    if (!by_message) {
+        bulk_.serve_get(source, request.length, request.local, request.op);
+        return;
+    }
+    size_t most = rail_->control().attr().cap.am.max_bcopy -
+                  sizeof(wire::GetData);
+    for (uint64_t offset = 0; offset < request.length;) {
+        uint64_t part = std::min<uint64_t>(most, request.length - offset);
+        wire::GetData reply{};
+        reply.header.type = static_cast<uint8_t>(ControlType::GetData);
+        reply.op          = request.op;
+        reply.offset      = offset;
+        send_control(&reply, sizeof(reply), source + offset, part);
+        offset += part;
+    }
+}
+
+void Peer::on_get_data(const void *data, size_t length)
+{
+    wire::GetData reply;
+    if (!wire::parse(data, length, reply)) {
+        return;
+    }
+    Get *get    = engine_.gets().find(reply.op);
+    size_t size = length - sizeof(reply);
+    if (get == nullptr || get->peer != this || !get->by_message ||
+        reply.offset != get->landed || size > get->length - get->landed ||
+        (get->unpack != nullptr && size != get->length)) {
+        ucs_debug("fuselink: get data that nobody asked for from %016lx",
+                  uuid_);
+        return;
+    }
+    const char *payload = static_cast<const char *>(data) + sizeof(reply);
+    if (get->unpack != nullptr) {
+        get->unpack(get->unpack_arg, payload, size);
+    } else {
+        memcpy(get->buffer + get->landed, payload, size);
+    }
+    get->landed += size;
+    if (get->landed == get->length) {
+        end_get(*get, UCS_OK);
+    }
+}
+
+void Peer::on_get_done(const void *data, size_t length)
+{
+    wire::GetDone done;
+    if (!wire::parse(data, length, done)) {
+        return;
+    }
+    Get *get = engine_.gets().find(done.op);
+    if (get == nullptr || get->peer != this) {
+        return;
+    }
+    auto status = static_cast<ucs_status_t>(done.status);
+    bool sane   = status < 0 && status > UCS_ERR_LAST;
+    end_get(*get, sane ? status : UCS_ERR_IO_ERROR);
+}
+
+void Peer::on_put_data(const void *data, size_t length)
+{
+    wire::PutData put;
+    if (!wire::parse(data, length, put)) {
+        return;
+    }
+    size_t size = length - sizeof(put);
+    RegionKey key{put.region_id, put.region_key};
+    if (!engine_.regions().contains(key, put.remote, size)) {
+        ucs_error("fuselink: put of %zu bytes from peer %016lx outside of the "
+                  "memory that its key names: dropped", size, uuid_);
+        return;
+    }
+    memcpy(reinterpret_cast<void *>(static_cast<uintptr_t>(put.remote)),
+           static_cast<const char *>(data) + sizeof(put), size);
+}
+
+void Peer::on_flush(const void *data, size_t length, bool is_ack)
+{
+    wire::Flush flush;
+    if (!wire::parse(data, length, flush)) {
+        return;
+    }
+    if (!is_ack) {
+        wire::Flush reply{};
+        reply.header.type = static_cast<uint8_t>(ControlType::FlushAck);
+        reply.sn          = flush.sn;
+        send_control(&reply, sizeof(reply));
+        return;
+    }
+    if (flush.sn <= put_acked_ || flush.sn > put_requested_) {
+        return;
+    }
+    put_acked_ = flush.sn;
+    check_waiters();
+    bulk_.pump(); /* may have been held by a fence */
+}
+
+} // namespace fuselink

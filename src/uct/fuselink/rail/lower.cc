@@ -1,0 +1,279 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "lower.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace fuselink {
+namespace {
+
+const uct_device_addr_t *as_device(const std::vector<uint8_t> &bytes)
+{
+    return reinterpret_cast<const uct_device_addr_t *>(bytes.data());
+}
+
+const uct_iface_addr_t *as_iface(const std::vector<uint8_t> &bytes)
+{
+    return reinterpret_cast<const uct_iface_addr_t *>(bytes.data());
+}
+
+/* True if the user set UCX_<TL>_<name> in the environment. */
+bool user_set(const std::string &tl, const char *name)
+{
+    std::string env = "UCX_" + tl + "_" + name;
+    std::transform(env.begin(), env.end(), env.begin(), [](char c) {
+        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
+    return getenv(env.c_str()) != nullptr;
+}
+
+} // namespace
+
+ucs_status_t LowerMd::open(uct_component_h component,
+                           const char *component_name, const char *md_name,
+                           std::unique_ptr<LowerMd> &md)
+{
+    uct_md_config_t *config;
+    ucs_status_t status = uct_md_config_read(component, nullptr, nullptr,
+                                             &config);
+    if (status != UCS_OK) {
+        return status;
+    }
+    std::unique_ptr<LowerMd> result(new LowerMd);
+    status = uct_md_open(component, md_name, config, &result->md_);
+    uct_config_release(config);
+    if (status != UCS_OK) {
+        return status;
+    }
+    result->component_ = component;
+    result->name_      = component_name;
+
+    uct_tl_resource_desc_t *resources;
+    unsigned count;
+    status = uct_md_query_tl_resources(result->md_, &resources, &count);
+    if (status != UCS_OK) {
+        return status;
+    }
+    for (unsigned i = 0; i < count; ++i) {
+        result->resources_.push_back({resources[i].tl_name,
+                                      resources[i].dev_name,
+                                      resources[i].dev_type,
+                                      resources[i].sys_device});
+    }
+    uct_release_tl_resource_list(resources);
+    md = std::move(result);
+    return UCS_OK;
+}
+
+LowerMd::~LowerMd()
+{
+    if (md_ != nullptr) {
+        uct_md_close(md_);
+    }
+}
+
+const LowerMd::Resource *LowerMd::find(const char *tl) const
+{
+    for (const auto &resource : resources_) {
+        if (resource.tl == tl) {
+            return &resource;
+        }
+    }
+    return nullptr;
+}
+
+ucs_status_t open_lower_mds(const std::vector<std::string> &names,
+                            std::vector<std::unique_ptr<LowerMd>> &mds)
+{
+    uct_component_h *components;
+    unsigned count;
+    ucs_status_t status = uct_query_components(&components, &count);
+    if (status != UCS_OK) {
+        return status;
+    }
+    for (unsigned i = 0; i < count; ++i) {
+        uct_component_attr_t attr;
+        attr.field_mask = UCT_COMPONENT_ATTR_FIELD_NAME |
+                          UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
+        if (uct_component_query(components[i], &attr) != UCS_OK ||
+            std::find(names.begin(), names.end(), attr.name) == names.end()) {
+            continue;
+        }
+        std::vector<uct_md_resource_desc_t> md_names(attr.md_resource_count);
+        attr.field_mask   = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
+        attr.md_resources = md_names.data();
+        if (uct_component_query(components[i], &attr) != UCS_OK) {
+            continue;
+        }
+        for (const auto &md_name : md_names) {
+            std::unique_ptr<LowerMd> md;
+            status = LowerMd::open(components[i], attr.name, md_name.md_name,
+                                   md);
+            if (status == UCS_OK) {
+                mds.push_back(std::move(md));
+            } else {
+                ucs_debug("fuselink: memory domain %s not used: %s",
+                          md_name.md_name, ucs_status_string(status));
+            }
+        }
+    }
+    uct_release_component_list(components);
+    return UCS_OK;
+}
+
+ucs_status_t LowerIface::open(LowerMd &md, const std::string &tl,
+                              const std::string &device,
+                              const LowerIfaceParams &params,
+                              std::unique_ptr<LowerIface> &iface)
+{
+    uct_iface_config_t *config;
+    ucs_status_t status = uct_md_iface_config_read(md.handle(), tl.c_str(),
+                                                   nullptr, nullptr, &config);
+    if (status != UCS_OK) {
+        return status;
+    }
+    for (const auto &[name, value] : params.overrides) {
+        if (!user_set(tl, name)) {
+            status = uct_config_modify(config, name, value);
+            if (status != UCS_OK) {
+                ucs_debug("fuselink: %s has no setting %s", tl.c_str(), name);
+            }
+        }
+    }
+
+    uct_iface_params_t open_params = {};
+    open_params.field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE |
+                             UCT_IFACE_PARAM_FIELD_DEVICE |
+                             UCT_IFACE_PARAM_FIELD_RX_HEADROOM |
+                             UCT_IFACE_PARAM_FIELD_ERR_HANDLER |
+                             UCT_IFACE_PARAM_FIELD_ERR_HANDLER_ARG |
+                             UCT_IFACE_PARAM_FIELD_ERR_HANDLER_FLAGS;
+    open_params.open_mode            = UCT_IFACE_OPEN_MODE_DEVICE;
+    open_params.mode.device.tl_name  = tl.c_str();
+    open_params.mode.device.dev_name = device.c_str();
+    open_params.rx_headroom          = params.rx_headroom;
+    open_params.err_handler          = params.err_handler;
+    open_params.err_handler_arg      = params.err_handler_arg;
+
+    const uct_iface_params_t *user = params.user;
+    if (user->field_mask & UCT_IFACE_PARAM_FIELD_CPU_MASK) {
+        open_params.field_mask |= UCT_IFACE_PARAM_FIELD_CPU_MASK;
+        open_params.cpu_mask    = user->cpu_mask;
+    }
+    if (user->field_mask & UCT_IFACE_PARAM_FIELD_KEEPALIVE_INTERVAL) {
+        open_params.field_mask        |= UCT_IFACE_PARAM_FIELD_KEEPALIVE_INTERVAL;
+        open_params.keepalive_interval = user->keepalive_interval;
+    }
+    if (user->field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_CB) {
+        open_params.field_mask    |= UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_CB;
+        open_params.async_event_cb = user->async_event_cb;
+    }
+    if (user->field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_ARG) {
+        open_params.field_mask     |= UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_ARG;
+        open_params.async_event_arg = user->async_event_arg;
+    }
+    if (user->field_mask & UCT_IFACE_PARAM_FIELD_FEATURES) {
+        open_params.field_mask |= UCT_IFACE_PARAM_FIELD_FEATURES;
+        open_params.features    = user->features;
+    }
+
+    std::unique_ptr<LowerIface> result(new LowerIface);
+    status = uct_iface_open(md.handle(), params.worker, &open_params, config,
+                            &result->iface_);
+    uct_config_release(config);
+    if (status != UCS_OK) {
+        result->iface_ = nullptr;
+        return status;
+    }
+    result->md_     = &md;
+    result->tl_     = tl;
+    result->device_ = device;
+
+    status = uct_iface_query(result->iface_, &result->attr_);
+    if (status != UCS_OK) {
+        return status;
+    }
+    result->dev_addr_.resize(result->attr_.device_addr_len);
+    status = uct_iface_get_device_address(
+        result->iface_,
+        reinterpret_cast<uct_device_addr_t *>(result->dev_addr_.data()));
+    if (status != UCS_OK) {
+        return status;
+    }
+    if (result->has(UCT_IFACE_FLAG_CONNECT_TO_IFACE)) {
+        result->iface_addr_.resize(result->attr_.iface_addr_len);
+        status = uct_iface_get_address(
+            result->iface_,
+            reinterpret_cast<uct_iface_addr_t *>(result->iface_addr_.data()));
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+    iface = std::move(result);
+    return UCS_OK;
+}
+
+LowerIface::~LowerIface()
+{
+    if (iface_ != nullptr) {
+        uct_iface_close(iface_);
+    }
+}
+
+bool LowerIface::is_reachable(const std::vector<uint8_t> &device_address,
+                              const std::vector<uint8_t> &iface_address) const
+{
+    /* The transport reads as many bytes as its own addresses have; a peer
+     * that sent fewer must not make it read further. */
+    if (device_address.size() < dev_addr_.size() ||
+        iface_address.size() < iface_addr_.size()) {
+        return false;
+    }
+    return uct_iface_is_reachable(iface_, as_device(device_address),
+                                  as_iface(iface_address));
+}
+
+ucs_status_t LowerIface::create_ep(const std::vector<uint8_t> &device_address,
+                                   const std::vector<uint8_t> &iface_address,
+                                   uct_ep_h *ep) const
+{
+    uct_ep_params_t params;
+    params.field_mask = UCT_EP_PARAM_FIELD_IFACE |
+                        UCT_EP_PARAM_FIELD_DEV_ADDR |
+                        UCT_EP_PARAM_FIELD_IFACE_ADDR;
+    params.iface      = iface_;
+    params.dev_addr   = as_device(device_address);
+    params.iface_addr = as_iface(iface_address);
+    return uct_ep_create(&params, ep);
+}
+
+ucs_status_t LowerIface::create_unconnected_ep(uct_ep_h *ep) const
+{
+    uct_ep_params_t params;
+    params.field_mask = UCT_EP_PARAM_FIELD_IFACE;
+    params.iface      = iface_;
+    return uct_ep_create(&params, ep);
+}
+
+ucs_status_t LowerIface::get_ep_address(uct_ep_h ep,
+                                        std::vector<uint8_t> &addr) const
+{
+    addr.resize(attr_.ep_addr_len);
+    return uct_ep_get_address(ep,
+                              reinterpret_cast<uct_ep_addr_t *>(addr.data()));
+}
+
+ucs_status_t
+LowerIface::connect_ep(uct_ep_h ep, const std::vector<uint8_t> &device_address,
+                       const std::vector<uint8_t> &ep_address) const
+{
+    if (device_address.size() < dev_addr_.size() ||
+        ep_address.size() < attr_.ep_addr_len) {
+        return UCS_ERR_INVALID_ADDR;
+    }
+    return uct_ep_connect_to_ep(
+        ep, as_device(device_address),
+        reinterpret_cast<const uct_ep_addr_t *>(ep_address.data()));
+}
+
+} // namespace fuselink

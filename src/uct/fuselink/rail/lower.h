@@ -1,0 +1,119 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_RAIL_LOWER_H
+#define FUSELINK_RAIL_LOWER_H
+
+#include "../ucx.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fuselink {
+
+/* Owning wrappers of the UCT objects that fuselink composes ("lower": below
+ * fuselink's own component, MD and interface). None is thread-safe. */
+
+/** A memory domain of another UCT component, closed at destruction. */
+class LowerMd {
+public:
+    struct Resource {
+        std::string       tl;
+        std::string       device;
+        uct_device_type_t type;
+        ucs_sys_device_t  sys_device;
+    };
+
+    /** Opens MD `md_name` of `component` with the user's settings for it. */
+    static ucs_status_t open(uct_component_h component, const char *component_name,
+                             const char *md_name,
+                             std::unique_ptr<LowerMd> &md);
+    ~LowerMd();
+    LowerMd(const LowerMd &)            = delete;
+    LowerMd &operator=(const LowerMd &) = delete;
+
+    uct_md_h                     handle() const { return md_; }
+    uct_component_h              component() const { return component_; }
+    const std::string           &component_name() const { return name_; }
+    const std::vector<Resource> &resources() const { return resources_; }
+
+    /** The resource of transport `tl`, first device; nullptr if none. */
+    const Resource *find(const char *tl) const;
+
+private:
+    LowerMd() = default;
+
+    uct_component_h       component_ = nullptr;
+    std::string           name_;
+    uct_md_h              md_ = nullptr;
+    std::vector<Resource> resources_;
+};
+
+/** Opens the MDs of every component whose name is in `names`. A component
+ *  that fails to open is left out with a debug line: it may simply not exist
+ *  on this machine. */
+ucs_status_t open_lower_mds(const std::vector<std::string> &names,
+                            std::vector<std::unique_ptr<LowerMd>> &mds);
+
+/** How to open a lower interface. */
+struct LowerIfaceParams {
+    uct_worker_h              worker = nullptr;
+    const uct_iface_params_t *user   = nullptr; /* of fuselink's own open */
+    size_t                    rx_headroom = 0;
+    uct_error_handler_t       err_handler = nullptr;
+    void                     *err_handler_arg = nullptr;
+    /* Settings of the transport that fuselink needs otherwise than their
+     * defaults, name and value; a setting the user gave wins. */
+    std::vector<std::pair<const char *, const char *>> overrides;
+};
+
+/** An interface of another transport with its attributes and addresses. */
+class LowerIface {
+public:
+    static ucs_status_t open(LowerMd &md, const std::string &tl,
+                             const std::string &device,
+                             const LowerIfaceParams &params,
+                             std::unique_ptr<LowerIface> &iface);
+    ~LowerIface();
+    LowerIface(const LowerIface &)            = delete;
+    LowerIface &operator=(const LowerIface &) = delete;
+
+    uct_iface_h             handle() const { return iface_; }
+    const uct_iface_attr_t &attr() const { return attr_; }
+    const std::string      &tl() const { return tl_; }
+    const std::string      &device() const { return device_; }
+    LowerMd                &md() const { return *md_; }
+    bool has(uint64_t flag) const { return (attr_.cap.flags & flag) == flag; }
+
+    const std::vector<uint8_t> &device_address() const { return dev_addr_; }
+    const std::vector<uint8_t> &iface_address() const { return iface_addr_; }
+
+    bool is_reachable(const std::vector<uint8_t> &device_address,
+                      const std::vector<uint8_t> &iface_address) const;
+
+    ucs_status_t create_ep(const std::vector<uint8_t> &device_address,
+                           const std::vector<uint8_t> &iface_address,
+                           uct_ep_h *ep) const;
+
+    /** An endpoint to be connected by connect_ep(), for rails that connect
+     *  endpoint to endpoint. */
+    ucs_status_t create_unconnected_ep(uct_ep_h *ep) const;
+    ucs_status_t get_ep_address(uct_ep_h ep, std::vector<uint8_t> &addr) const;
+    ucs_status_t connect_ep(uct_ep_h ep,
+                            const std::vector<uint8_t> &device_address,
+                            const std::vector<uint8_t> &ep_address) const;
+
+private:
+    LowerIface() = default;
+
+    LowerMd             *md_    = nullptr;
+    uct_iface_h          iface_ = nullptr;
+    uct_iface_attr_t     attr_{};
+    std::string          tl_;
+    std::string          device_;
+    std::vector<uint8_t> dev_addr_;
+    std::vector<uint8_t> iface_addr_;
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,83 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_RAIL_POLLER_H
+#define FUSELINK_RAIL_POLLER_H
+
+#include "lower.h"
+
+#include <cstdint>
+
+namespace fuselink {
+
+/**
+ * Progresses the interfaces of all rails for the price of those in use.
+ *
+ * Polling a TCP interface is a system call, so that sixteen idle rails would
+ * cost more than the message that is waited for. An interface is polled on
+ * every call while it is hot: something happened on it lately or somebody
+ * holds it because an operation is outstanding. The cold ones are watched
+ * together through one epoll set, at most every kColdInterval.
+ *
+ * One thread at a time (the worker's).
+ */
+class Poller {
+public:
+    static constexpr unsigned kMaxIfaces = 64;
+
+    Poller();
+    ~Poller();
+    Poller(const Poller &)            = delete;
+    Poller &operator=(const Poller &) = delete;
+
+    /** Starts to watch an interface; returns its number here. */
+    ucs_status_t add(LowerIface &iface, unsigned &index);
+
+    /** Polls; returns the number of events, as uct_iface_progress(). */
+    unsigned progress();
+
+    /** Keeps an interface hot until release(); nests. */
+    void hold(unsigned index)
+    {
+        ++entries_[index].holds;
+        hot_ |= uint64_t{1} << index;
+    }
+    void release(unsigned index)
+    {
+        --entries_[index].holds;
+        entries_[index].idle = 0;
+    }
+
+    /** Readable when any interface has something to progress. */
+    int event_fd() const { return epoll_fd_; }
+
+    /** uct_iface_event_arm() on all interfaces. */
+    ucs_status_t arm(unsigned events);
+
+private:
+    struct Entry {
+        LowerIface *iface = nullptr;
+        unsigned    holds = 0;
+        unsigned    idle  = 0;     /* polls in a row that found nothing */
+        bool        always = false; /* has no event fd to watch */
+    };
+
+    unsigned poll_one(unsigned index);
+    unsigned poll_cold();
+
+    /* About 1 ms of polling: a ping-pong over the slowest link that matters
+     * stays hot, a phase without network traffic does not. */
+    static constexpr unsigned kIdleLimit = 2000;
+    static constexpr double   kColdInterval = 10e-6; /* seconds */
+
+    Entry      entries_[kMaxIfaces];
+    unsigned   count_ = 0;
+    uint64_t   hot_   = 0; /* bit per entry */
+    unsigned   tick_  = 0;
+    bool       force_cold_ = false;
+    ucs_time_t next_cold_  = 0;
+    ucs_time_t cold_interval_;
+    int        epoll_fd_;
+};
+
+} // namespace fuselink
+
+#endif

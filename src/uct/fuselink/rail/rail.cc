@@ -1,0 +1,130 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "rail.h"
+
+#include "../../../ucs_ext/net.h"
+#include "../engine/engine.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+/* The address of `iface`'s NIC that its transport publishes. Found by its
+ * bytes, not by the layout of the transport's address, which is private. */
+const net::InterfaceAddress *
+published_address(const LowerIface &iface,
+                  const std::vector<net::InterfaceAddress> &all)
+{
+    const auto &published = iface.device_address();
+    for (const auto &one : all) {
+        size_t size = one.family == 4 ? 4 : 16;
+        if (one.device == iface.device() &&
+            std::search(published.begin(), published.end(),
+                        one.address.begin(), one.address.begin() + size) !=
+                published.end()) {
+            return &one;
+        }
+    }
+    return nullptr;
+}
+
+} // namespace
+
+ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
+                        Engine &engine, const LowerIfaceParams &params,
+                        std::unique_ptr<Rail> &rail)
+{
+    std::unique_ptr<Rail> result(new Rail);
+    result->index_  = index;
+    result->engine_ = &engine;
+    result->traits_ = candidate.traits;
+
+    std::string tl(candidate.traits->tl);
+    LowerIfaceParams own = params;
+    own.err_handler_arg  = result.get();
+    ucs_status_t status  = LowerIface::open(*candidate.md, tl,
+                                            candidate.device, own,
+                                            result->control_);
+    if (status != UCS_OK) {
+        return status;
+    }
+    constexpr uint64_t needed = UCT_IFACE_FLAG_AM_SHORT |
+                                UCT_IFACE_FLAG_AM_BCOPY |
+                                UCT_IFACE_FLAG_PENDING |
+                                UCT_IFACE_FLAG_PUT_ZCOPY |
+                                UCT_IFACE_FLAG_CONNECT_TO_IFACE;
+    if (!result->control_->has(needed)) {
+        ucs_debug("fuselink: %s cannot be a rail: it lacks messages or put",
+                  result->name().c_str());
+        return UCS_ERR_UNSUPPORTED;
+    }
+    status = engine.poller().add(*result->control_, result->poll_control_);
+    if (status != UCS_OK) {
+        return status;
+    }
+    result->poll_bulk_ = result->poll_control_;
+    if (candidate.traits->stream) {
+        status = LowerIface::open(*candidate.md, tl, candidate.device, own,
+                                  result->bulk_);
+        if (status == UCS_OK) {
+            status = engine.poller().add(*result->bulk_, result->poll_bulk_);
+        }
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+
+    const uct_iface_attr_t &attr = result->control_->attr();
+    result->speed_ = std::max(attr.bandwidth.dedicated + attr.bandwidth.shared,
+                              1.0) * candidate.weight;
+
+    if (candidate.traits->routed_by_ip) {
+        auto addresses   = net::interface_addresses();
+        const auto *mine = published_address(*result->control_, addresses);
+        if (mine != nullptr) {
+            result->ifindex_    = mine->ifindex;
+            result->net_.family = mine->family;
+            result->net_.bytes  = mine->address;
+        }
+    }
+    rail = std::move(result);
+    return UCS_OK;
+}
+
+wire::RailRecord Rail::record() const
+{
+    wire::RailRecord record;
+    record.index            = index_;
+    record.tl_hash          = wire::hash_name(control_->tl().c_str());
+    record.net              = net_;
+    record.device_address   = control_->device_address();
+    record.iface_address    = control_->iface_address();
+    record.name             = name();
+    record.bytes_per_second = static_cast<uint64_t>(std::min(speed_, 1e18));
+    record.connect_to_ep    = bulk().has(UCT_IFACE_FLAG_CONNECT_TO_EP);
+    return record;
+}
+
+bool Rail::reaches(const wire::RailRecord &remote) const
+{
+    if (remote.tl_hash != wire::hash_name(control_->tl().c_str()) ||
+        !control_->is_reachable(remote.device_address,
+                                remote.iface_address)) {
+        return false;
+    }
+    if (!traits_->routed_by_ip || remote.net.family == 0 || ifindex_ == 0) {
+        return true;
+    }
+    if (remote.net.family != net_.family) {
+        return false;
+    }
+    int oif = net::route_ifindex(remote.net.family, remote.net.bytes);
+    if (oif == ifindex_) {
+        return true;
+    }
+    /* Two processes of one node that may not use the node's lanes: the kernel
+     * delivers over loopback whatever the NIC. Pair equal positions. */
+    return net::is_loopback(oif) && remote.index == index_;
+}
+
+} // namespace fuselink

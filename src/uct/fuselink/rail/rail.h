@@ -1,0 +1,74 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_RAIL_RAIL_H
+#define FUSELINK_RAIL_RAIL_H
+
+#include "../wire/address.h"
+#include "lower.h"
+#include "traits.h"
+
+#include <memory>
+
+namespace fuselink {
+
+class Engine;
+
+/** A NIC port that can become a rail, found when the MD opens. */
+struct RailCandidate {
+    LowerMd          *md     = nullptr;
+    const RailTraits *traits = nullptr;
+    std::string       device;
+    ucs_sys_device_t  sys_device = UCS_SYS_DEVICE_ID_UNKNOWN;
+    double            weight = 1;
+};
+
+/** One NIC port in use. Belongs to one Engine. */
+class Rail {
+public:
+    /** Opens the rail's interface(s) on the worker in `params`. */
+    static ucs_status_t open(const RailCandidate &candidate, uint8_t index,
+                             Engine &engine, const LowerIfaceParams &params,
+                             std::unique_ptr<Rail> &rail);
+
+    uint8_t           index() const { return index_; }
+    Engine           &engine() const { return *engine_; }
+    const RailTraits &traits() const { return *traits_; }
+    std::string       name() const { return control_->tl() + "/" + control_->device(); }
+
+    /** Receives everything; sends messages. */
+    LowerIface &control() const { return *control_; }
+    /** Sends bulk data. The same interface unless the rail is a stream. */
+    LowerIface &bulk() const { return bulk_ ? *bulk_ : *control_; }
+
+    unsigned poll_index() const { return poll_control_; }
+    unsigned poll_bulk_index() const { return poll_bulk_; }
+
+    /** Reported speed times weight, bytes per second. */
+    double speed() const { return speed_; }
+    int    ifindex() const { return ifindex_; }
+
+    /** The rail as peers are told of it. */
+    wire::RailRecord record() const;
+
+    /** Can bulk data go from here to the peer's rail? */
+    bool reaches(const wire::RailRecord &remote) const;
+
+    uint64_t tx_bytes = 0; /* bulk bytes acknowledged */
+
+private:
+    Rail() = default;
+
+    uint8_t                     index_  = 0;
+    Engine                     *engine_ = nullptr;
+    const RailTraits           *traits_ = nullptr;
+    std::unique_ptr<LowerIface> control_;
+    std::unique_ptr<LowerIface> bulk_;
+    unsigned                    poll_control_ = 0;
+    unsigned                    poll_bulk_    = 0;
+    double                      speed_   = 0;
+    int                         ifindex_ = 0;
+    wire::NetAddress            net_;
+};
+
+} // namespace fuselink
+
+#endif

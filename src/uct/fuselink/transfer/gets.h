@@ -1,0 +1,95 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TRANSFER_GETS_H
+#define FUSELINK_TRANSFER_GETS_H
+
+#include "../ucx.h"
+#include "../wire/messages.h"
+#include "epochs.h"
+
+#include <vector>
+
+namespace fuselink {
+
+class Peer;
+
+/** One get of this process that a peer is serving. */
+struct Get {
+    Peer                 *peer = nullptr;
+    uct_completion_t     *comp = nullptr; /* of the user; may be null */
+    char                 *buffer = nullptr; /* where zcopy data goes */
+    uct_unpack_callback_t unpack = nullptr; /* bcopy instead, if set */
+    void                 *unpack_arg = nullptr;
+    size_t                length = 0;
+    size_t                landed = 0; /* bytes, all of them distinct */
+    bool                  by_message = false;
+    Epochs::Id            epoch = 0;
+
+    /* of the table */
+    uint32_t generation = 0;
+    uint32_t next_free  = 0;
+    bool     live       = false;
+};
+
+/** The gets of one interface, named by slot and generation so that an answer
+ *  from the wire can be checked. One thread at a time. */
+class GetTable {
+public:
+    /** A new get; its `live`, generation and name are set. The reference is
+     *  valid until the next begin(). */
+    Get &begin(wire::OpId &id)
+    {
+        uint32_t slot;
+        if (free_ != kNone) {
+            slot  = free_;
+            free_ = gets_[slot].next_free;
+        } else {
+            slot = static_cast<uint32_t>(gets_.size());
+            gets_.emplace_back();
+        }
+        Get &get            = gets_[slot];
+        uint32_t generation = get.generation + 1;
+        get                 = Get{};
+        get.generation      = generation;
+        get.live            = true;
+        id.slot             = slot;
+        id.generation       = generation;
+        return get;
+    }
+
+    /** The live get with this name, or nullptr. `id` may be hostile. */
+    Get *find(const wire::OpId &id)
+    {
+        if (id.slot >= gets_.size()) {
+            return nullptr;
+        }
+        Get &get = gets_[id.slot];
+        return get.live && get.generation == id.generation ? &get : nullptr;
+    }
+
+    void end(Get &get)
+    {
+        get.live      = false;
+        get.next_free = free_;
+        free_         = static_cast<uint32_t>(&get - gets_.data());
+    }
+
+    /** Calls fn(Get&) for each live get of a peer; fn may end it. */
+    template <typename Fn> void for_each(const Peer *peer, Fn &&fn)
+    {
+        for (size_t i = 0; i < gets_.size(); ++i) {
+            if (gets_[i].live && gets_[i].peer == peer) {
+                fn(gets_[i]);
+            }
+        }
+    }
+
+private:
+    static constexpr uint32_t kNone = UINT32_MAX;
+
+    std::vector<Get> gets_;
+    uint32_t         free_ = kNone;
+};
+
+} // namespace fuselink
+
+#endif

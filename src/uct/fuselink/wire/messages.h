@@ -1,0 +1,152 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_WIRE_MESSAGES_H
+#define FUSELINK_WIRE_MESSAGES_H
+
+/*
+ * What fuselink puts on a network rail, byte for byte. docs/protocol.md is
+ * the prose of this file. All fields are little endian, packed, without
+ * padding; a peer that is not little endian is refused by its device address.
+ *
+ * Nothing here knows UCX. Each message that comes in is hostile until
+ * parse<T>() has checked its length and its own fields were range checked.
+ */
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace fuselink::wire {
+
+/* Raised by any change that an older peer would misread. */
+inline constexpr uint8_t kProtocolVersion = 1;
+
+/* Active message ids on a rail. A rail's interface is private to fuselink,
+ * so all 32 are free here; the user's id travels in UserHeader. */
+enum class RailAm : uint8_t {
+    User    = 0, /* UserHeader, then the user's message */
+    Control = 1, /* ControlHeader, then one of the structs below */
+    Chunk   = 2, /* ChunkLanded: follows a chunk of a get on the same rail */
+};
+
+/* In front of each of the user's active messages: 8 bytes, so that the
+ * receive descriptor's release hook fits in front of the user's headroom and
+ * the user's payload keeps its alignment. */
+struct UserHeader {
+    uint8_t  am_id;
+    uint8_t  flags; /* 0 in this version */
+    uint16_t load;  /* the sender's load word; 0 in this version */
+    uint32_t sn;    /* per peer, counts from 0; names a lost message */
+} __attribute__((packed));
+static_assert(sizeof(UserHeader) == 8);
+
+enum class ControlType : uint8_t {
+    Hello    = 1,
+    GetReq   = 2,
+    GetData  = 3,
+    GetDone  = 4,
+    PutData  = 5,
+    FlushReq = 6,
+    FlushAck = 7,
+    RailAddr = 8, /* endpoint addresses of connect-to-ep rails */
+};
+
+/* First in each control message. sender is the random id of the sending
+ * interface: the same that its interface address carries. */
+struct ControlHeader {
+    uint8_t  type;
+    uint8_t  version;
+    uint16_t flags;
+    uint32_t reserved;
+    uint64_t sender;
+} __attribute__((packed));
+static_assert(sizeof(ControlHeader) == 16);
+
+/* Hello: header, then an encoded RailTable. */
+inline constexpr uint16_t kHelloWantReply = 1;
+
+/* Names one operation of the receiver of the message. The generation makes a
+ * late or forged answer to a finished operation harmless. */
+struct OpId {
+    uint32_t slot;
+    uint32_t generation;
+} __attribute__((packed));
+
+/* Asks the peer to put [remote, remote + length) of its region to `local`.
+ * With kGetInline the data comes back in GetData messages instead. */
+inline constexpr uint16_t kGetInline = 1;
+struct GetReq {
+    ControlHeader header;
+    OpId          op;
+    uint64_t      remote;
+    uint64_t      local;
+    uint64_t      length;
+    uint64_t      region_key;
+    uint32_t      region_id;
+    uint32_t      reserved;
+} __attribute__((packed));
+
+/* GetData: this header, then the bytes. The last one has no special mark:
+ * the receiver knows how many bytes it asked for. */
+struct GetData {
+    ControlHeader header;
+    OpId          op;
+    uint64_t      offset;
+} __attribute__((packed));
+
+/* Ends a get that cannot be served. status is a ucs_status_t, negative. */
+struct GetDone {
+    ControlHeader header;
+    OpId          op;
+    int32_t       status;
+    uint32_t      reserved;
+} __attribute__((packed));
+
+/* A small put: header, then the bytes. */
+struct PutData {
+    ControlHeader header;
+    uint64_t      remote;
+    uint64_t      region_key;
+    uint32_t      region_id;
+    uint32_t      reserved;
+} __attribute__((packed));
+
+/* FlushReq asks for a FlushAck with the same number once all messages sent
+ * before it have been handled. */
+struct Flush {
+    ControlHeader header;
+    uint64_t      sn;
+} __attribute__((packed));
+
+/* Follows the bytes of one chunk on the rail that carried them. */
+struct ChunkLanded {
+    OpId     op;
+    uint64_t length;
+} __attribute__((packed));
+static_assert(sizeof(ChunkLanded) == 16);
+
+/* RailAddr: this header, then `length` bytes of endpoint address for the path
+ * whose rail is `rail` at the receiver and `from` at the sender. */
+struct RailAddr {
+    ControlHeader header;
+    uint8_t       rail;
+    uint8_t       from;
+    uint8_t       is_reply;
+    uint8_t       length;
+    uint32_t      cookie;
+} __attribute__((packed));
+
+/** Copies a T out of a received buffer. False when it is too short. The copy
+ *  keeps the compiler honest about alignment: rails promise none. */
+template <typename T>
+[[nodiscard]] inline bool parse(const void *data, size_t length, T &out)
+{
+    if (length < sizeof(T)) {
+        return false;
+    }
+    memcpy(&out, data, sizeof(T));
+    return true;
+}
+
+} // namespace fuselink::wire
+
+#endif
