@@ -39,7 +39,9 @@ need_tools() {
 
 # Sets base: the directory that holds the state of all clusters of this user.
 select_base() {
-    if [[ -n ${FUSELINK_CLUSTER_DIR-} ]]; then
+    if [[ -n ${FUSELINK_CLUSTER_STATE-} ]]; then
+        base=${FUSELINK_CLUSTER_STATE%/*} # we run in a host of a cluster
+    elif [[ -n ${FUSELINK_CLUSTER_DIR-} ]]; then
         base=$FUSELINK_CLUSTER_DIR
         [[ $base == /* && $base != *[[:space:]\\]* ]] ||
             usage_error "FUSELINK_CLUSTER_DIR='$base': want an absolute path" \
@@ -98,11 +100,17 @@ load_cluster() {
     select_mode
 }
 
-# In a user namespace every entry needs that namespace as well.
+# A user's cluster lives in a user namespace: every entry from outside (a
+# process in a host has the state directory in its environment) goes there too.
 select_mode() {
     nsenter_user=()
-    [[ $mode == user ]] && nsenter_user=(--user --preserve-credentials)
-    return 0
+    [[ $mode != user || ${FUSELINK_CLUSTER_STATE-} == "$state" ]] ||
+        nsenter_user=(--user --preserve-credentials)
+}
+
+refuse_inside() {
+    [[ -z ${FUSELINK_CLUSTER_STATE-} ]] ||
+        die "$1: run it outside the hosts of a cluster"
 }
 
 # Prints the index of HOST (host1 or 1); dies when the cluster has no such host.

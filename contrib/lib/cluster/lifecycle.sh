@@ -43,6 +43,7 @@ command_up() {
     mtu=$((10#$mtu))
     parse_rates
 
+    refuse_inside up
     need_tools ip iproute2 tc iproute2 unshare util-linux nsenter util-linux \
         flock util-linux setsid util-linux hostname hostname
     detect_mode
@@ -158,8 +159,7 @@ command_down() {
         *) usage_error "down: unknown option '$1'; accepted: --name, --all" ;;
         esac
     done
-    [[ -z ${FUSELINK_CLUSTER_STATE-} ]] ||
-        die "down: run it outside the hosts of a cluster"
+    refuse_inside down
     [[ -d $base ]] || return 0
     if [[ $all -eq 1 ]]; then
         for found in $(cluster_names); do

@@ -148,7 +148,13 @@ command_mpirun() {
     '' | 0) ;;
     *) usage_error "FUSELINK='$FUSELINK': accepted: 1, 0 or unset" ;;
     esac
-    host_exec 0 mpirun "${defaults[@]}" "${words[@]}"
+
+    # The descriptor stays open in mpirun and nowhere else (it closes all but
+    # the standard ones in what it starts): its end is what reap waits for.
+    local job pipe
+    job=$(cat /proc/sys/kernel/random/uuid)
+    exec {pipe}> >(exec setsid "$lib_dir/reap" "$job" >/dev/null 2>&1)
+    FUSELINK_CLUSTER_JOB=$job host_exec 0 mpirun "${defaults[@]}" "${words[@]}"
 }
 
 # Rewrites words[]. mpirun counts -x for one program context only, so every

@@ -13,6 +13,13 @@ mgmt_addr() {
     echo "10.0.255.$(($1 + 1))"
 }
 
+# UCX ranks NICs by the speed their driver reports, which is the same for all
+# veth pairs, and by MTU. With the smaller MTU, management is the last it takes,
+# as it would be on real nodes; at the full MTU it would often be the first.
+mgmt_mtu() {
+    echo $((mtu > 1500 ? 1500 : mtu - 76))
+}
+
 # Prints the tc arguments that shape DEV to RATE.
 #
 # The bucket is one millisecond of the rate, but holds two full frames: large
@@ -64,7 +71,8 @@ net_build() {
         done
         for ((h = 0; h < hosts; h++)); do
             pid=$(holder_pid "host$h") || die "host$h is gone"
-            echo "link add name h${h}m type veth peer name mgmt0 netns $pid"
+            echo "link add name h${h}m mtu $(mgmt_mtu) type veth" \
+                "peer name mgmt0 mtu $(mgmt_mtu) netns $pid"
             echo "link set dev h${h}m master mgmt up"
             for ((i = 0; i < nics; i++)); do
                 echo "link add name h${h}n$i mtu $mtu type veth" \

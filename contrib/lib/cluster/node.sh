@@ -46,6 +46,8 @@ node_start() {
         setsid "${enter[@]}" unshare "${new[@]}" --net --uts --ipc --mount \
         --propagation slave bash "$lib_dir/holder" "$state" "$node" \
         </dev/null >"$state/$node/log" 2>&1 9>&- &
+    # killed later, it is not to be reported as a job of this shell
+    disown
 }
 
 node_wait() {
