@@ -39,14 +39,16 @@ public:
     /** The estimate: measured once known(), the prior before. Never 0. */
     Rate rate() const noexcept;
 
-    /** The estimate at @a now: rate(), lowered when the path has been silent
-     *  for much longer than its chunks should take. Use this for decisions. */
+    /** The estimate at @a now, for decisions: rate(), lowered when the path
+     *  has been silent for much longer than its chunks should take, or when
+     *  the latest sample was far slower than the average. */
     Rate rate(Nanos now) const noexcept;
 
     /** Something was measured. */
     bool known() const noexcept;
 
-    /** Nothing was measured yet or for a long time (PathView::probe). */
+    /** Nothing was measured yet or for a long time, or the latest sample put
+     *  the estimate in doubt (PathView::probe). */
     bool wants_probe(Nanos now) const noexcept;
 
     /** Posted and neither completed nor abandoned. */
@@ -61,20 +63,25 @@ public:
     Nanos overhead() const noexcept;
 
 private:
+    bool sample_is_credible() const noexcept;
+    Rate latest() const noexcept;
+    bool in_doubt() const noexcept;
     void fold(Nanos now) noexcept;
 
-    Rate   m_rate;
-    Nanos  m_overhead;
-    Nanos  m_lag;          /* overhead as used in this busy period */
-    Nanos  m_served;       /* the path has been serving its head since then */
-    Nanos  m_last_fold;
-    Nanos  m_evidence;     /* busy time the estimate rests on, capped */
-    Nanos  m_sample_time;
-    Bytes  m_sample_bytes;
-    Bytes  m_in_flight;
-    Bytes  m_largest;      /* largest chunk of this busy period */
-    bool   m_ramp = false; /* nothing completed in this busy period yet */
-    bool   m_known = false;
+    Rate m_rate;
+    Rate m_latest;          /* the latest sample, as it was */
+    Nanos m_overhead;
+    Nanos m_lag;            /* overhead as used in this busy period */
+    Nanos m_served;         /* the path has been serving its head since then */
+    Nanos m_last_fold;
+    Nanos m_evidence;       /* busy time the estimate rests on, capped */
+    Nanos m_sample_time;    /* the sample being collected */
+    Bytes m_sample_bytes;
+    int64_t m_sample_count = 0;
+    Bytes m_in_flight;
+    Bytes m_largest;        /* no chunk in flight is larger */
+    bool m_ramp = false;    /* nothing completed in this busy period yet */
+    bool m_known = false;
 };
 
 } // namespace fuselink::sched

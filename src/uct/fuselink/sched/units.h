@@ -141,13 +141,15 @@ private:
     int64_t m_n = 0;
 };
 
-/** A throughput in bytes per second, 0 or more. Zero means "unknown". */
+/** A throughput in bytes per second, 0 .. 10^15. Zero means "unknown". */
 class Rate {
 public:
     constexpr Rate() noexcept = default;
-    /** Negative values and NaN become 0. */
+    /** Negative values and NaN become 0, values above the range its end. */
     constexpr explicit Rate(double bytes_per_second) noexcept :
-        m_bps(bytes_per_second > 0 ? bytes_per_second : 0)
+        m_bps(!(bytes_per_second > 0) ? 0 :
+              (bytes_per_second > 1e15) ? 1e15 :
+                                          bytes_per_second)
     {
     }
 

@@ -19,9 +19,11 @@ Bytes quantum_for(Rate rate, const Limits &limits) noexcept;
 Bytes window_for(Rate rate, const Limits &limits,
                  Nanos overhead = Nanos()) noexcept;
 
-/** The same for a path whose rate is being learnt: small until the meter has
- *  measured something, so that a wrong prior can do little harm. */
-Bytes window_for(const RateMeter &meter, const Limits &limits) noexcept;
+/** The same for a path whose rate is being learnt: by the estimate at @a now,
+ *  and small until something is measured, so that a wrong prior can do little
+ *  harm. */
+Bytes window_for(const RateMeter &meter, Nanos now,
+                 const Limits &limits) noexcept;
 
 /** All of a PathView that a meter knows: rate, overhead, in_flight, window,
  *  drained, probe. */

@@ -1,0 +1,119 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "finish.h"
+
+#include "chunk.h"
+#include "vessels.h"
+#include "window.h"
+
+namespace fuselink::sched {
+namespace {
+
+/* A path is tried out with one smallest chunk only when at least so many
+ * smallest chunks are to be sent. */
+constexpr uint64_t probe_ratio = 16;
+
+/* A share below hold_share quanta waits while its path has work for hold_time
+ * chunk times. Two quanta because then the next chunk is the last or last but
+ * one; one and a half chunk times because a chunk under way completes within
+ * that, and so the path is looked at again before it runs dry. */
+constexpr double hold_share = 2;
+constexpr double hold_time = 1.5;
+
+double as_double(Bytes bytes) noexcept
+{
+    return static_cast<double>(bytes.count());
+}
+
+} // namespace
+
+Choice Finish::next(std::span<const PathView> paths, Demand &demand,
+                    const Limits &limits) const noexcept
+{
+    const auto count = static_cast<uint32_t>(
+            std::min<size_t>(paths.size(), max_paths));
+    if ((count == 0) || demand.remaining.is_zero()) {
+        return Choice::none();
+    }
+
+    Vessels vessels;
+    vessels.home = demand.home % count;
+    PathSet members = 0; /* paths that count */
+    PathSet free = 0;    /* those that can take a chunk now */
+    PathSet probes = 0;  /* those of them that are idle and of unproved rate */
+
+    for (uint32_t p = 0; p < count; ++p) {
+        const PathView &path = paths[p];
+        const bool idle = path.in_flight.is_zero();
+        if (has_room(path)) {
+            free |= only(p);
+            probes |= (idle && path.probe) ? only(p) : 0;
+        } else if (idle) {
+            /* Closed, and nothing on it will wake us: as if it were not. */
+            continue;
+        }
+        members |= only(p);
+        const double rate = std::max(path.rate.bytes_per_second(), 1.0);
+        const double latency = std::max(path.overhead, Nanos()).as_seconds();
+        vessels.rate[p] = rate;
+        vessels.base[p] = rate * latency +
+                          as_double(path.in_flight - path.drained);
+    }
+    if (free == 0) {
+        return Choice::none();
+    }
+
+    const Bytes work = demand.remaining + demand.backlog;
+    const double level = vessels.pour(as_double(work),
+                                      as_double(limits.min_chunk), members);
+
+    Choice best = Choice::none();
+    probes &= ~members;
+    if (work >= limits.min_chunk * probe_ratio) {
+        for_each(probes, [&](uint32_t p) {
+            if (!best && (vessels.share(p, level) > 0)) {
+                best = Choice{p, chunk_length(limits.min_chunk,
+                                              demand.remaining, limits)};
+            }
+        });
+        if (best) {
+            return best;
+        }
+    }
+
+    const double plenty = hold_time * limits.chunk_time.as_seconds();
+    double best_time = 0;
+    for_each(members & free, [&](uint32_t p) {
+        const PathView &path = paths[p];
+        const double share = vessels.share(p, level);
+        Bytes length = std::min(quantum_for(path.rate, limits),
+                                largest_chunk(path, limits));
+        if ((share < hold_share * as_double(length)) &&
+            (as_double(path.in_flight - path.drained) >
+             plenty * vessels.rate[p])) {
+            return;
+        }
+        if (share < as_double(length + limits.min_chunk)) {
+            /* The path's last chunk; it takes a crumb of the share along. */
+            length = Bytes(static_cast<uint64_t>(std::max(share, 1.0)));
+        }
+        length = std::min(length, demand.remaining);
+
+        const double time = vessels.finish(p, as_double(length));
+        if (!best || (time < best_time)) {
+            best = Choice{p, length};
+            best_time = time;
+        }
+    });
+
+    if (best) {
+        best.length = chunk_length(best.length, demand.remaining, limits);
+    }
+    return best;
+}
+
+const char *Finish::name() const noexcept
+{
+    return "finish";
+}
+
+} // namespace fuselink::sched
