@@ -68,7 +68,7 @@ select_cluster() {
 
 # The base directory may be in /tmp, where another user could have made it.
 make_base() {
-    mkdir -p -m 700 -- "$base" 2>/dev/null
+    (umask 022 && mkdir -p -- "$base") 2>/dev/null
     [[ -d $base && -O $base && -w $base ]] ||
         die "cannot use $base as state directory (it must be yours and" \
             "writable); set FUSELINK_CLUSTER_DIR to another one"
@@ -76,11 +76,21 @@ make_base() {
 
 # Serializes up, down and nic on one cluster. The lock is an open file, so a
 # killed command leaves nothing locked; children that outlive the command are
-# started without the descriptor (9>&-).
+# started without the descriptor (9>&-). `down` removes the file: who waited
+# for it meanwhile holds a lock on nothing and has to try again.
 lock_cluster() {
-    exec 9>"$base/.$cluster.lock" || die "cannot write to $base"
-    flock -w 20 9 ||
-        die "cluster '$cluster' is busy: another up, down or nic is running"
+    local file=$base/.$cluster.lock
+    while :; do
+        exec 9>"$file" || die "cannot write to $base"
+        flock -w 20 9 ||
+            die "cluster '$cluster' is busy: another up, down or nic is running"
+        [[ $file -ef /proc/self/fd/9 ]] && return
+    done
+}
+
+unlock_cluster() {
+    rm -f -- "$base/.$cluster.lock"
+    exec 9>&-
 }
 
 # Reads the description that `up` wrote; dies when there is no usable cluster.

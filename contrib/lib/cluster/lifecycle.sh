@@ -57,7 +57,7 @@ command_up() {
     fi
 
     # From here a failure takes away what was made so far.
-    trap 'status=$?; [[ -e $state/ready ]] || remove_cluster; exit $status' EXIT
+    trap 'status=$?; give_up; exit $status' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
     mkdir -m 755 -- "$state" || die "cannot write to $base"
@@ -72,9 +72,14 @@ command_up() {
     done
     net_build
     net_wait
-    : >"$state/ready"
+    : >"$state/ready" || die "cannot write to $state"
     trap - EXIT INT TERM HUP
     echo "cluster '$cluster' is up: $hosts hosts x $nics NICs (${rates[*]})"
+}
+
+give_up() {
+    remove_cluster
+    unlock_cluster
 }
 
 # --rate R and --nics N, or --rates R0,R1,... (then --nics may be left out).
@@ -164,14 +169,14 @@ command_down() {
     if [[ $all -eq 1 ]]; then
         for found in $(cluster_names); do
             select_cluster "$found"
-            (
-                lock_cluster
-                remove_cluster
-            ) || exit
+            lock_cluster
+            remove_cluster || exit 1
+            unlock_cluster
         done
     else
         lock_cluster
-        remove_cluster
+        remove_cluster || exit 1
+        unlock_cluster
     fi
 }
 
@@ -189,6 +194,5 @@ remove_cluster() {
     [[ -z $pids ]] ||
         say "processes of cluster '$cluster' do not end: ${pids//$'\n'/ }"
     rm -rf --one-file-system -- "$state"
-    rm -f -- "$base/.$cluster.lock"
     [[ -z $pids && ! -e $state ]]
 }

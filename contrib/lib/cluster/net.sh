@@ -80,7 +80,7 @@ net_build() {
                 echo "link set dev h${h}n$i master rail$i up"
             done
         done
-    } | net_batch switch ip
+    } | net_batch switch ip || exit 1
 
     for ((h = 0; h < hosts; h++)); do
         {
@@ -92,20 +92,21 @@ net_build() {
                 gso_line "nic$i" "${rates[i]}"
                 echo "link set dev nic$i up"
             done
-        } | net_batch "host$h" ip
+        } | net_batch "host$h" ip || exit 1
         for ((i = 0; i < nics; i++)); do
             shape_line "nic$i" "${rates[i]}"
-        done | net_batch "host$h" tc
+        done | net_batch "host$h" tc || exit 1
     done
 
     for ((h = 0; h < hosts; h++)); do
         for ((i = 0; i < nics; i++)); do
             shape_line "h${h}n$i" "${rates[i]}"
         done
-    done | net_batch switch tc
+    done | net_batch switch tc || exit 1
 }
 
-# Runs lines of ip or tc (TOOL) in NODE; stops at the first that fails.
+# Runs lines of ip or tc in NODE; stops at the first that fails. At the end of
+# a pipe this is a process of its own, so the caller has to exit with it.
 net_batch() {
     local message
     message=$(node_run "$1" "$2" -batch - 2>&1) ||
@@ -114,11 +115,12 @@ net_batch() {
 
 # A bridge port forwards, and UCX sees a NIC, only once the carrier is up.
 net_wait() {
-    local h tries
+    local h tries links
     for ((h = 0; h < hosts; h++)); do
         for ((tries = 0; tries < 250; tries++)); do
-            [[ $(node_run "host$h" ip -o link show up |
-                grep -c 'LOWER_UP.* state UP ') -eq $((nics + 1)) ]] && break
+            links=$(node_run "host$h" ip -o link show up) || exit 1
+            [[ $(grep -c 'LOWER_UP.* state UP ' <<<"$links") -eq \
+                $((nics + 1)) ]] && break
             sleep 0.02
         done
         [[ $tries -lt 250 ]] || die "a NIC of host$h got no carrier in 5 s"
@@ -135,15 +137,16 @@ command_nic() {
     # The port of the switch goes down, not the NIC: the host keeps the
     # address and route and only loses the carrier, as with a pulled cable.
     down:3 | up:3)
-        echo "link set dev h${host}n$nic $action" | net_batch switch ip
+        echo "link set dev h${host}n$nic $action" |
+            net_batch switch ip || exit 1
         ;;
     rate:4)
         valid_rate "$4" ||
             usage_error "nic rate '$4': accepted: $accepted_rates"
         lock_cluster
-        gso_line "nic$nic" "$4" | net_batch "host$host" ip
-        shape_line "nic$nic" "$4" | net_batch "host$host" tc
-        shape_line "h${host}n$nic" "$4" | net_batch switch tc
+        gso_line "nic$nic" "$4" | net_batch "host$host" ip || exit 1
+        shape_line "nic$nic" "$4" | net_batch "host$host" tc || exit 1
+        shape_line "h${host}n$nic" "$4" | net_batch switch tc || exit 1
         record_rate "$host" "$nic" "$4"
         ;;
     *)

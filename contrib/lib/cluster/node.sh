@@ -79,7 +79,7 @@ host_exec() {
         die "$node of cluster '$cluster' is gone; remove the rest with:" \
             "cluster down --name $cluster"
     exec nsenter "${nsenter_user[@]}" -t "$pid" --net --uts --ipc --mount \
-        env -C "$PWD" FUSELINK_CLUSTER_STATE="$state" \
+        env -C "$PWD" "${caller_locale[@]}" FUSELINK_CLUSTER_STATE="$state" \
         FUSELINK_CLUSTER_NODE="$state/$node" \
         TMPDIR="$state/$node/tmp" HOSTNAME="$node" "$@"
 }
