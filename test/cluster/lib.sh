@@ -64,9 +64,14 @@ expect_output() {
     grep -qE -- "$pattern" <<<"$output" || fail "'$*': no '$pattern' in: $output"
 }
 
-# Prints the payload rate in bit/s of one TCP stream.
+# Prints the payload rate in bit/s of one TCP stream once it is steady.
 # usage: tcp_rate FROM_HOST TO_HOST NIC [SECONDS]
 tcp_rate() {
+    tcp_rates "$@" | cut -d' ' -f1
+}
+
+# ... and over all, its start included, as a second number.
+tcp_rates() {
     local address=10.0.$3.$(($2 + 1)) output=$TEST_TMP/stream.$1.$2.$3 tries
     : >"$output"
     timeout 20 "$CLUSTER" exec "$2" "$TEST_DIR/tcpstream" receive "$address" \

@@ -212,7 +212,7 @@ with_library() {
 }
 
 # Prints the path of the component's library: FUSELINK_LIB, a build of this
-# source tree, or the installed one.
+# source tree, or an installed one.
 find_library() {
     local name=libuct_fuselink.so.0 root=${contrib_dir%/*} dir
     if [[ -n ${FUSELINK_LIB-} ]]; then
@@ -221,28 +221,20 @@ find_library() {
         readlink -f -- "$FUSELINK_LIB"
         return
     fi
-    for dir in "$root"/build/src/uct{,/fuselink}/.libs \
-        "$root"/src/uct{,/fuselink}/.libs \
-        "$root"/{lib,lib64} "$root"/lib/*-linux-gnu* \
-        "${root%/*}"/{lib,lib64} "${root%/*}"/lib/*-linux-gnu*; do
+    for dir in "$root"/{build/,}src/uct{,/fuselink}/.libs \
+        /usr/{local/,}lib{,64}/{ucx/,}. /usr/{local/,}lib/*-linux-gnu*/{ucx/,}.; do
         if [[ -r $dir/$name ]]; then
-            echo "$dir/$name"
+            readlink -f -- "$dir/$name"
             return
         fi
     done
-    die "FUSELINK=1: $name is neither built in $root nor installed;" \
-        "build it or set FUSELINK_LIB to its path"
+    die "FUSELINK=1: $name is neither built in $root nor installed in /usr" \
+        "or /usr/local; build it or set FUSELINK_LIB to its path"
 }
 
+# Prints the path of the Open MPI settings file.
 find_settings() {
-    local file
-    for file in "$contrib_dir/openmpi/fuselink.conf" \
-        "${contrib_dir%/*}/fuselink/fuselink.conf" \
-        "${contrib_dir%/*}/share/fuselink/fuselink.conf"; do
-        if [[ -r $file ]]; then
-            echo "$file"
-            return
-        fi
-    done
-    die "FUSELINK=1: the Open MPI settings file fuselink.conf is missing"
+    local file=$contrib_dir/openmpi/fuselink.conf
+    [[ -r $file ]] || die "FUSELINK=1: the settings file $file is missing"
+    echo "$file"
 }
