@@ -101,9 +101,15 @@ ucs_status_t Md::find_rails(const DeviceList &devices,
             candidates_.push_back(std::move(candidate));
         }
     }
+    /* In the same order in all processes of like nodes, however the kernel
+     * lists them: peers pair rails by position where nothing else decides. */
     std::stable_sort(candidates_.begin(), candidates_.end(),
                      [](const RailCandidate &a, const RailCandidate &b) {
-                         return preference(a.traits) < preference(b.traits);
+                         int by_tl = preference(a.traits) -
+                                     preference(b.traits);
+                         return by_tl != 0 ? by_tl < 0 :
+                                strverscmp(a.device.c_str(),
+                                           b.device.c_str()) < 0;
                      });
 
     auto used = [&](const std::string &name) {

@@ -204,8 +204,7 @@ ucs_status_t RailsIface::get_address(uct_iface_h tl_iface,
 {
     Engine &engine = from(tl_iface).engine();
     uint8_t packed[wire::kMaxIfaceAddress] = {};
-    size_t first = engine.uuid() % engine.table().rails.size();
-    wire::pack_iface_address(engine.table(), first, packed);
+    wire::pack_iface_address(engine.table(), packed);
     memcpy(addr, packed, sizeof(packed));
     return UCS_OK;
 }

@@ -90,41 +90,20 @@ Peer::~Peer()
 ucs_status_t Peer::connect(const wire::RailTable &address)
 {
     /* Both sides compute the same starting point, so that the two directions
-     * share a connection where the transport can; different peers start at
-     * different rails. */
+     * share a connection: a stream then carries the acknowledgements of one
+     * direction on the data of the other. Different peers start at different
+     * rails. */
     uint64_t mix = engine_.uuid() ^ uuid_;
     mix ^= mix >> 32;
     mix ^= mix >> 16;
 
-    const auto &rails = engine_.rails();
+    size_t count = address.rails.size();
     for (bool any_route : {false, true}) {
-        for (size_t k = 0; k < wire::kMaxRails; ++k) {
-            size_t index = (mix + k) % wire::kMaxRails;
-            for (const auto &remote : address.rails) {
-                if (remote.index != index) {
-                    continue;
-                }
-                for (const auto &rail : rails) {
-                    bool usable = any_route ?
-                        rail->control().is_reachable(remote.device_address,
-                                                     remote.iface_address) :
-                        rail->reaches(remote);
-                    if (!usable) {
-                        continue;
-                    }
-                    ucs_status_t status = rail->control().create_ep(
-                        remote.device_address, remote.iface_address,
-                        &control_);
-                    if (status == UCS_OK) {
-                        rail_ = rail.get();
-                        say_hello(!table_known_);
-                        return UCS_OK;
-                    }
-                    control_ = nullptr;
-                    ucs_debug("fuselink: no connection over %s: %s",
-                              rail->name().c_str(),
-                              ucs_status_string(status));
-                }
+        for (size_t k = 0; k < count; ++k) {
+            const auto &remote = address.rails[(mix + k) % count];
+            if (connect_over(remote, any_route)) {
+                say_hello(!table_known_);
+                return UCS_OK;
             }
         }
     }
@@ -132,6 +111,29 @@ ucs_status_t Peer::connect(const wire::RailTable &address)
               "UCX_FUSELINK_DEVICES must name a NIC port that both have",
               uuid_);
     return UCS_ERR_UNREACHABLE;
+}
+
+bool Peer::connect_over(const wire::RailRecord &remote, bool any_route)
+{
+    for (const auto &rail : engine_.rails()) {
+        bool usable = any_route ?
+            rail->control().is_reachable(remote.device_address,
+                                         remote.iface_address) :
+            rail->reaches(remote);
+        if (!usable) {
+            continue;
+        }
+        ucs_status_t status = rail->control().create_ep(
+            remote.device_address, remote.iface_address, &control_);
+        if (status == UCS_OK) {
+            rail_ = rail.get();
+            return true;
+        }
+        control_ = nullptr;
+        ucs_debug("fuselink: no connection over %s: %s",
+                  rail->name().c_str(), ucs_status_string(status));
+    }
+    return false;
 }
 
 void Peer::attach(PeerUser &user)

@@ -136,6 +136,7 @@ private:
         ucs_status_t      status;
     };
 
+    bool         connect_over(const wire::RailRecord &remote, bool any_route);
     ucs_status_t obstacle_status();
     ucs_status_t rail_status(ucs_status_t status);
     bool         try_control(const void *head, size_t head_length,

@@ -70,12 +70,46 @@ private:
     bool                     ok_ = true;
 };
 
+/* Where in the device address the IP address stands: 0 if there is none,
+ * else 1 + offset, with the top bit for IPv6. Transports publish it there
+ * anyway, and space is short. */
+constexpr uint8_t kNetIpv6 = 0x80;
+
+uint8_t find_net(const RailRecord &rail)
+{
+    auto at = std::search(rail.device_address.begin(),
+                          rail.device_address.end(), rail.net.bytes.begin(),
+                          rail.net.bytes.begin() + rail.net.size());
+    if (rail.net.size() == 0 || at == rail.device_address.end()) {
+        return 0;
+    }
+    auto offset = static_cast<uint8_t>(at - rail.device_address.begin());
+    return static_cast<uint8_t>(offset + 1) |
+           (rail.net.family == 6 ? kNetIpv6 : 0);
+}
+
+bool read_net(uint8_t code, RailRecord &rail)
+{
+    rail.net = NetAddress{};
+    if (code == 0) {
+        return true;
+    }
+    rail.net.family = (code & kNetIpv6) ? 6 : 4;
+    size_t at       = (code & ~kNetIpv6) - size_t{1};
+    if ((code & ~kNetIpv6) == 0 ||
+        at + rail.net.size() > rail.device_address.size()) {
+        return false;
+    }
+    std::copy_n(rail.device_address.begin() + static_cast<ptrdiff_t>(at),
+                rail.net.size(), rail.net.bytes.begin());
+    return true;
+}
+
 void write_rail_core(Writer &w, const RailRecord &rail)
 {
     w.value(rail.index);
     w.value(static_cast<uint16_t>(rail.tl_hash));
-    w.value(rail.net.family);
-    w.bytes(rail.net.bytes.data(), rail.net.size());
+    w.value(find_net(rail));
     w.value(static_cast<uint8_t>(rail.device_address.size()));
     w.value(static_cast<uint8_t>(rail.iface_address.size()));
     w.bytes(rail.device_address.data(), rail.device_address.size());
@@ -84,14 +118,9 @@ void write_rail_core(Writer &w, const RailRecord &rail)
 
 bool read_rail_core(Reader &r, RailRecord &rail)
 {
-    rail.index      = r.value<uint8_t>();
-    rail.tl_hash    = r.value<uint16_t>();
-    rail.net.family = r.value<uint8_t>();
-    if (rail.net.family != 0 && rail.net.size() == 0) {
-        return false;
-    }
-    auto net = r.bytes(rail.net.size());
-    std::copy(net.begin(), net.end(), rail.net.bytes.begin());
+    rail.index           = r.value<uint8_t>();
+    rail.tl_hash         = r.value<uint16_t>();
+    uint8_t net          = r.value<uint8_t>();
     size_t device_length = r.value<uint8_t>();
     size_t iface_length  = r.value<uint8_t>();
     if (device_length > kMaxRailAddress || iface_length > kMaxRailAddress) {
@@ -101,7 +130,56 @@ bool read_rail_core(Reader &r, RailRecord &rail)
     auto iface  = r.bytes(iface_length);
     rail.device_address.assign(device.begin(), device.end());
     rail.iface_address.assign(iface.begin(), iface.end());
-    return r.ok() && rail.index < kMaxRails;
+    return r.ok() && rail.index < kMaxRails && read_net(net, rail);
+}
+
+/* The rails of one process resemble each other: neighbouring addresses of one
+ * transport. In an interface address each record after the first is therefore
+ * written as its difference from the one before, whose index counts as one
+ * higher: a bit for each byte that differs, eight bytes to a mask, and those
+ * bytes. A record of another length begins a new sequence. */
+constexpr uint8_t kWhole = 0;
+constexpr uint8_t kDelta = 1;
+
+std::vector<uint8_t> predicted(std::vector<uint8_t> previous)
+{
+    if (!previous.empty()) {
+        ++previous[0];
+    }
+    return previous;
+}
+
+void write_delta(std::vector<uint8_t> &out, const std::vector<uint8_t> &base,
+                 const std::vector<uint8_t> &core)
+{
+    out.push_back(kDelta);
+    for (size_t at = 0; at < core.size(); at += 8) {
+        size_t mask_at = out.size();
+        out.push_back(0);
+        for (size_t i = at; i < std::min(at + 8, core.size()); ++i) {
+            if (core[i] != base[i]) {
+                out[mask_at] |= static_cast<uint8_t>(1u << (i - at));
+                out.push_back(core[i]);
+            }
+        }
+    }
+}
+
+bool read_delta(Reader &r, std::vector<uint8_t> &core)
+{
+    for (size_t at = 0; at < core.size(); at += 8) {
+        uint8_t mask = r.value<uint8_t>();
+        for (size_t i = at; i < at + 8; ++i) {
+            if (!(mask & (1u << (i - at)))) {
+                continue;
+            }
+            if (i >= core.size()) {
+                return false;
+            }
+            core[i] = r.value<uint8_t>();
+        }
+    }
+    return r.ok();
 }
 
 /* Indices must be unique: they are used to address rails later. */
@@ -129,8 +207,7 @@ uint32_t hash_name(const char *name)
     return (h >> 16) ^ (h & 0xffff);
 }
 
-size_t pack_iface_address(const RailTable &table, size_t first,
-                          std::span<uint8_t> out)
+size_t pack_iface_address(const RailTable &table, std::span<uint8_t> out)
 {
     std::vector<uint8_t> packed;
     Writer w(packed, kMaxIfaceAddress);
@@ -138,18 +215,28 @@ size_t pack_iface_address(const RailTable &table, size_t first,
     size_t count_at = packed.size();
     w.value(uint8_t{0});
 
-    uint8_t count = 0;
-    for (size_t i = 0; i < table.rails.size(); ++i) {
-        std::vector<uint8_t> one;
-        Writer one_w(one, kMaxIfaceAddress);
-        write_rail_core(one_w, table.rails[(first + i) % table.rails.size()]);
-        if (!one_w.ok() || packed.size() + one.size() > kMaxIfaceAddress) {
-            continue; /* a smaller one may still fit */
+    std::vector<uint8_t> base;
+    for (const auto &rail : table.rails) {
+        std::vector<uint8_t> core, record;
+        Writer core_w(core, SIZE_MAX);
+        write_rail_core(core_w, rail);
+        record.push_back(kWhole);
+        record.insert(record.end(), core.begin(), core.end());
+        base = predicted(std::move(base));
+        if (core.size() == base.size()) {
+            std::vector<uint8_t> delta;
+            write_delta(delta, base, core);
+            if (delta.size() < record.size()) {
+                record = std::move(delta);
+            }
         }
-        packed.insert(packed.end(), one.begin(), one.end());
-        ++count;
+        if (packed.size() + record.size() > kMaxIfaceAddress) {
+            break; /* both sides see the same first few */
+        }
+        packed.insert(packed.end(), record.begin(), record.end());
+        ++packed[count_at];
+        base = std::move(core);
     }
-    packed[count_at] = count;
     std::copy(packed.begin(), packed.end(), out.begin());
     return packed.size();
 }
@@ -163,9 +250,25 @@ bool unpack_iface_address(std::span<const uint8_t> in, RailTable &table)
     if (!r.ok() || count == 0 || count > kMaxRails) {
         return false;
     }
+    std::vector<uint8_t> core;
     for (size_t i = 0; i < count; ++i) {
-        if (!read_rail_core(r, table.rails.emplace_back())) {
-            return false;
+        auto &rail = table.rails.emplace_back();
+        if (r.value<uint8_t>() == kDelta) {
+            core = predicted(std::move(core));
+            if (core.empty() || !read_delta(r, core)) {
+                return false;
+            }
+            Reader whole(core);
+            if (!read_rail_core(whole, rail) || !whole.empty()) {
+                return false;
+            }
+        } else {
+            if (!read_rail_core(r, rail)) {
+                return false;
+            }
+            core.clear();
+            Writer w(core, SIZE_MAX);
+            write_rail_core(w, rail);
         }
     }
     return valid_rails(table);

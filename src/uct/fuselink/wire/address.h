@@ -72,11 +72,10 @@ struct RailTable {
 /** 32-bit FNV-1a; names transports on the wire. */
 uint32_t hash_name(const char *name);
 
-/** Packs as many rails as fit into kMaxIfaceAddress bytes, beginning with
- *  rail `first` so that processes of a node publish different rails. Returns
- *  the bytes used. `out` must hold kMaxIfaceAddress bytes. */
-size_t pack_iface_address(const RailTable &table, size_t first,
-                          std::span<uint8_t> out);
+/** Packs as many rails as fit into kMaxIfaceAddress bytes, lowest index
+ *  first: with IPv4 over tcp nine. Returns the bytes used. `out` must hold
+ *  kMaxIfaceAddress bytes. */
+size_t pack_iface_address(const RailTable &table, std::span<uint8_t> out);
 
 /** Reads an interface address. False if it is malformed: wrong lengths, no
  *  rail, more than kMaxRails, an index out of range. */
