@@ -128,6 +128,11 @@ ucs_status_t Md::find_rails(const DeviceList &devices,
             }
         }
     }
+    if (candidates_.empty() && !seen.empty()) {
+        ucs_warn("UCX_FUSELINK_DEVICES leaves no NIC port, only peers of this "
+                 "node can be reached; ports here: %s",
+                 known_devices(seen).c_str());
+    }
     for (const auto &[name, weight] : weights.entries()) {
         if (!used(name)) {
             ucs_warn("UCX_FUSELINK_WEIGHTS: '%s' is not a rail", name.c_str());

@@ -17,6 +17,10 @@ uct_iface_internal_ops_t base_internal_ops = uct_base_iface_internal_ops;
 /* Largest single put or get that is accepted. */
 constexpr size_t kMaxBulk = size_t{1} << 40;
 
+/* Decides a tie against the bare NICs, which have the same latency; UCX's
+ * transports use small numbers. */
+constexpr uint8_t kPriority = 100;
+
 ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
 {
     settings.policy = sched::find_policy(config.sched);
@@ -188,7 +192,7 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
 
     attr->bandwidth.dedicated = 0;
     attr->bandwidth.shared    = speed;
-    attr->priority            = 1; /* wins a tie against a bare NIC */
+    attr->priority            = kPriority;
     return UCS_OK;
 }
 

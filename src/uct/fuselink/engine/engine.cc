@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "engine.h"
 
-#include "../../../ucs_ext/net.h"
+#include "../rail/subnets.h"
 
 #include <algorithm>
 #include <cstring>
@@ -40,7 +40,7 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
     lower.rx_headroom = settings_.rx_headroom;
     lower.err_handler = on_rail_error;
 
-    for (const auto &candidate : candidates) {
+    for (const auto &candidate : without_shared_subnets(candidates)) {
         if (rails_.size() == wire::kMaxRails) {
             ucs_warn("fuselink: more than %zu NIC ports; %s and those after it "
                      "are not used, choose others with UCX_FUSELINK_DEVICES",

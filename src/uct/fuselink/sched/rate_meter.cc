@@ -96,7 +96,8 @@ void RateMeter::on_complete(Nanos now, Bytes bytes) noexcept
         /* An overhead that was stated too large must not make the path look
          * infinitely fast: at least half of the time is the bytes' own. */
         m_ramp = false;
-        m_lag  = std::min(m_overhead, Nanos((now - m_served).count() / 2));
+        m_lag  = std::clamp(Nanos((now - m_served).count() / 2), Nanos(),
+                            m_overhead);
     }
     /* Completions come in batches when the process was away. A sample that
      * ended within one would count its time but not its bytes, so it ends

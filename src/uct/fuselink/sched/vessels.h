@@ -64,14 +64,40 @@ struct Vessels {
      */
     double pour(double work, double min_share, PathSet &members) const noexcept
     {
-        /* There are not more chunks than this, so neither are there paths. */
+        const PathSet all = members;
         const double chunks = work / std::max(min_share, 1.0);
         if (chunks < std::popcount(members)) {
-            members = first_to_finish(
-                    members, std::max(static_cast<uint32_t>(chunks), 1u),
-                    std::min(work, min_share));
+            /* There are not more chunks than this, so neither are there
+             * paths. */
+            const uint32_t most = std::max(static_cast<uint32_t>(chunks), 1u);
+            members = first_to_finish(members, most, work / most);
         }
 
+        double level = settle(work, min_share, members);
+        if (chunks < few_chunks) {
+            /* Leaving out small shares one by one goes astray when few paths
+             * are left. Then one alone may be better, and that is easy to
+             * see. */
+            for_each(all, [&](uint32_t p) {
+                const double alone = finish(p, work);
+                if (alone < level) {
+                    level = alone;
+                    members = only(p);
+                }
+            });
+            level = sum_of(members, work).level();
+        }
+        return level;
+    }
+
+private:
+    /* Below so many chunks of work the paths are looked at one by one. */
+    static constexpr double few_chunks = 4;
+
+    /* pour() by leaving out members until those that stay have a share. */
+    double settle(double work, double min_share,
+                  PathSet &members) const noexcept
+    {
         for (;;) {
             const Sum sum = sum_of(members, work);
             const double level = sum.level();
@@ -101,7 +127,6 @@ struct Vessels {
         }
     }
 
-private:
     struct Sum {
         double rate;
         double base; /* with the work */

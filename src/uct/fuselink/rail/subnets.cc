@@ -1,0 +1,85 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "subnets.h"
+
+#include "../../../ucs_ext/net.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+using net::InterfaceAddress;
+
+/* The address by which tcp will publish the device: IPv4 if it has one. */
+const InterfaceAddress *main_address(const std::string &device,
+                                     const std::vector<InterfaceAddress> &all)
+{
+    const InterfaceAddress *found = nullptr;
+    for (const auto &one : all) {
+        if (one.device == device && (found == nullptr || one.family == 4)) {
+            if (found == nullptr || found->family != 4) {
+                found = &one;
+            }
+        }
+    }
+    return found;
+}
+
+/* The port that packets to some other host of `own`'s subnet leave by. */
+int subnet_ifindex(const InterfaceAddress &own,
+                   const std::vector<InterfaceAddress> &all)
+{
+    size_t last = (own.family == 4 ? 4 : 16) - 1;
+    for (uint8_t flip : {1, 2, 3, 4}) {
+        auto other   = own.address;
+        other[last] ^= flip;
+        bool is_own  = std::any_of(all.begin(), all.end(),
+                                   [&](const InterfaceAddress &a) {
+                                      return a.family == own.family &&
+                                             a.address == other;
+                                  });
+        if (!is_own) {
+            return net::route_ifindex(own.family, other);
+        }
+    }
+    return 0;
+}
+
+} // namespace
+
+std::vector<RailCandidate>
+without_shared_subnets(const std::vector<RailCandidate> &candidates)
+{
+    auto all = net::interface_addresses();
+    std::vector<RailCandidate> result;
+    for (const auto &candidate : candidates) {
+        const auto *own = candidate.traits->routed_by_ip ?
+                              main_address(candidate.device, all) : nullptr;
+        const InterfaceAddress *winner = nullptr;
+        if (own != nullptr) {
+            int ifindex = subnet_ifindex(*own, all);
+            for (const auto &other : candidates) {
+                const auto *address = main_address(other.device, all);
+                if (address != nullptr && address != own &&
+                    address->same_subnet(*own) &&
+                    address->ifindex == ifindex) {
+                    winner = address;
+                }
+            }
+        }
+        if (winner != nullptr) {
+            ucs_warn("fuselink: NIC ports %s and %s are in one subnet, %s, "
+                     "and the kernel sends through %s only: %s is not used. "
+                     "Give each port a subnet of its own, or leave one out "
+                     "with UCX_FUSELINK_DEVICES",
+                     winner->device.c_str(), own->device.c_str(),
+                     own->subnet().c_str(), winner->device.c_str(),
+                     own->device.c_str());
+            continue;
+        }
+        result.push_back(candidate);
+    }
+    return result;
+}
+
+} // namespace fuselink
