@@ -61,14 +61,14 @@ class Fastest:
         others = [transport.name for transport in results.case.transports
                   if transport.name != _FUSELINK]
         want = f"faster than {', '.join(others)}"
-        medians = {name: results.median(name) for name in (*others, _FUSELINK)}
-        missing = [name for name, value in medians.items() if value is None]
+        values = {name: results.typical(name) for name in (*others, _FUSELINK)}
+        missing = [name for name, value in values.items() if value is None]
         if missing:
             return _verdict(results, want,
                             f"no measurement of {', '.join(missing)}", False)
-        mine = medians.pop(_FUSELINK)
-        best = (min if less else max)(medians, key=medians.get)
-        ratio = mine / medians[best]
+        mine = values.pop(_FUSELINK)
+        best = (min if less else max)(values, key=values.get)
+        ratio = mine / values[best]
         return _verdict(results, want, f"{ratio:.3f} x {best}",
                         ratio < 1 if less else ratio > 1)
 

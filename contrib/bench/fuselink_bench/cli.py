@@ -26,14 +26,15 @@ def _parser():
     parser.add_argument("--list", action="store_true",
                         help="list the cases and their bars")
     parser.add_argument("--rounds", type=int, metavar="N",
-                        help="measurements of each transport (default 3;"
+                        help="rounds of all transports (default 3;"
                         " with --quick 2)")
     parser.add_argument("--transports", metavar="A,B,...",
                         help="only these: "
                         + ", ".join(transports.BY_NAME))
     parser.add_argument("--variant", action="append", default=[],
-                        metavar="NAME:VAR=VALUE,...",
-                        help="one more column: fuselink with these variables")
+                        metavar="NAME=BASE:VAR=VALUE,...",
+                        help="one more column: transport BASE with these"
+                        " variables")
     parser.add_argument("--json", metavar="FILE",
                         help="write all measurements to FILE")
     parser.add_argument("--check", action="store_true",
@@ -110,7 +111,7 @@ def _run(options):
 
     if options.quick:
         with Cluster(name=options.cluster) as cluster:
-            results = [runner.run_case(cluster, case)
+            results = [runner.run_on(cluster, case)
                        for case in cases.quick(cluster.rates)]
         print(report.quick_table(results))
     else:

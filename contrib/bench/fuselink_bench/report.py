@@ -4,6 +4,7 @@
 import json
 import os
 import platform
+import statistics
 import time
 
 _UNITS = {"bytes_per_s": (1e-6, "MB/s"), "time_s": (1e3, "ms"),
@@ -43,8 +44,12 @@ def case_table(results):
     title = f"{case.name}: {case.title}"
     if bound:
         title += f" (wire: {bound / 1e6:.1f} MB/s)"
+    if case.cpu_bound:
+        title += " (best quartile of the jobs)"
     base = case.transports[0].name
-    head = ["transport", unit, "min", "max", f"x {base}"]
+    head = ["transport", unit, "median", "min", "max", f"x {base}"]
+    if not case.cpu_bound:
+        head.remove("median")
     if bound:
         head.append("of wire")
     if not case.node:
@@ -56,7 +61,9 @@ def case_table(results):
         values = [value * scale for value in results.values(name)]
         if values:
             ratio = results.ratio(name, base)
-            row = [name, _number(results.median(name) * scale),
+            row = [name, _number(results.typical(name) * scale),
+                   *([_number(statistics.median(values))]
+                     if case.cpu_bound else []),
                    _number(min(values)), _number(max(values)),
                    f"{ratio:.3f}" if ratio else "-"]
             if bound:
@@ -92,8 +99,8 @@ def quick_table(all_results):
     head = ["transport"]
     for results in all_results:
         unit = _UNITS[results.case.metric][1]
-        head += [f"{results.case.name} {unit}", "faster", "of wire"]
-        head += [f"nic{i} MB" for i in range(len(results.rates))]
+        head += [f"{results.case.name} {unit}", "faster", "of wire",
+                 f"MB on nic0..{len(results.rates) - 1}"]
     rows = [head]
     names = dict.fromkeys(name for results in all_results
                           for name in _names(results))
@@ -101,12 +108,11 @@ def quick_table(all_results):
     for name in names:
         row = [name]
         for results in all_results:
-            value = results.median(name)
-            nics = len(results.rates)
+            value = results.typical(name)
             if value is None:
                 why = results.failures.get(name) or [results.left_out[name]]
                 notes.append(f"  {name}, {results.case.name}: {why[-1]}")
-                row += ["-"] * (3 + nics)
+                row += ["-"] * 4
                 continue
             ratio = results.ratio(name, base)
             if ratio and results.case.lower_is_better:
@@ -115,13 +121,14 @@ def quick_table(all_results):
             row += [_number(value * _UNITS[results.case.metric][0]),
                     f"{ratio:.2f} x" if ratio else "-",
                     f"{share:.1%}" if share else "-",
-                    *_nic_cells(results, name)]
+                    " ".join(f"{count / 1e6:.0f}" for count in
+                             results.nic_bytes(name).values())]
         rows.append(row)
     titles = [f"{results.case.name}: {results.case.title}"
               for results in all_results]
     return "\n".join([*titles, "", *_table(rows), *dict.fromkeys(notes), "",
                       f"faster: than {base}, UCX tcp on one NIC."
-                      " nic: MB that host0 sent on each NIC."])
+                      " MB: what host0 sent on each NIC."])
 
 
 def _versions():
@@ -140,7 +147,8 @@ def document(all_results, verdicts):
             values = results.values(name)
             share, where = results.worst_nic_share(name)
             transports[name] = {
-                "median": results.median(name),
+                "typical": results.typical(name),
+                "median": statistics.median(values) if values else None,
                 "min": min(values, default=None),
                 "max": max(values, default=None),
                 "wire_share": results.wire_share(name),

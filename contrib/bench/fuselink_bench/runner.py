@@ -11,7 +11,7 @@ from .errors import BenchError, SampleError
 from .results import CaseResults
 from .sample import measure
 
-# After so many failures in a row a transport is not tried again in a case.
+# After so many failures a transport is not tried again in a case.
 _GIVE_UP = 2
 
 
@@ -25,30 +25,42 @@ class Runner:
         self.rounds = rounds
         self.timeout = timeout
         self.chosen = chosen          # names of transports, None for all
-        self.variants = variants      # fuselink with other settings
+        self.variants = variants      # transports with other settings
+        self._missing = None          # what fuselink_missing() said
 
     def run(self, cases):
-        """Results of the cases; those with the same NICs share a cluster."""
-        found = {}
+        """Results of the cases; those with the same NICs share a cluster.
+
+        Every round has a cluster of its own: the order in which a host lists
+        its NICs is drawn by the kernel when the host is made, and UCX picks
+        its rails in that order.
+        """
+        found = {case.name: CaseResults(case, case.rates) for case in cases}
         ordered = sorted(cases, key=lambda case: case.rates)
         for rates, group in groupby(ordered, key=lambda case: case.rates):
-            with Cluster(rates) as cluster:
-                for case in group:
-                    found[case.name] = self.run_case(cluster, case)
-        return [found[case.name] for case in cases]
+            group = list(group)
+            for number in range(self.rounds):
+                with Cluster(rates) as cluster:
+                    for case in group:
+                        self._round(cluster, found[case.name], number)
+        return list(found.values())
 
-    def run_case(self, cluster, case):
+    def run_on(self, cluster, case):
+        """Results of a case on a cluster that is up."""
         results = CaseResults(case, cluster.rates)
-        wanted = self._transports(cluster, case, results)
         for number in range(self.rounds):
-            for transport in wanted:
-                failed = results.failures.get(transport.name, [])
-                if len(failed) >= _GIVE_UP:
-                    continue
-                progress(f"{case.name}: round {number + 1} of {self.rounds},"
-                         f" {transport.name}")
-                self._sample(cluster, results, transport, number)
+            self._round(cluster, results, number)
         return results
+
+    def _round(self, cluster, results, number):
+        case = results.case
+        wanted = self._transports(cluster, results)
+        for _ in range(case.repeat):
+            for transport in wanted:
+                if len(results.failures.get(transport.name, [])) < _GIVE_UP:
+                    progress(f"{case.name}: round {number + 1} of"
+                             f" {self.rounds}, {transport.name}")
+                    self._sample(cluster, results, transport, number)
 
     def _sample(self, cluster, results, transport, number):
         try:
@@ -59,18 +71,17 @@ class Runner:
             results.fail(transport.name, str(error))
             cluster.restart()
 
-    def _transports(self, cluster, case, results):
+    def _transports(self, cluster, results):
         """Those that are asked for and there; why not goes into results."""
         wanted = []
-        library = None
-        for transport in (*case.transports, *self.variants):
+        for transport in (*results.case.transports, *self.variants):
             if self.chosen is not None and transport.name not in self.chosen:
                 continue
             if transport.fuselink:
-                if library is None:
-                    library = fuselink_missing(cluster)
-                if library:
-                    results.left_out[transport.name] = library
+                if self._missing is None:
+                    self._missing = fuselink_missing(cluster)
+                if self._missing:
+                    results.left_out[transport.name] = self._missing
                     continue
             wanted.append(transport)
         return wanted

@@ -1,7 +1,8 @@
 # Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
 """The columns: how a job is told which transport to use."""
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 
 from .errors import BenchError
 
@@ -74,14 +75,14 @@ BY_NAME = {transport.name: transport for transport in NETWORK + NODE}
 
 
 def variant(text):
-    """fuselink with other settings: NAME:VARIABLE=VALUE[,VARIABLE=VALUE]."""
-    name, _, rest = text.partition(":")
-    pairs = [pair.partition("=") for pair in rest.split(",") if pair]
-    if (not name or name in BY_NAME or not pairs or
-            not all(key and equals for key, equals, _ in pairs)):
+    """A transport with other settings: NAME=BASE:VAR=VALUE[,VAR=VALUE...]."""
+    match = re.fullmatch(r"([\w.-]+)=([\w-]+):(\w+=.*)", text)
+    if (not match or match[1] in BY_NAME or match[2] not in BY_NAME):
         raise BenchError(f"--variant '{text}': accepted:"
-                         " NAME:VARIABLE=VALUE[,VARIABLE=VALUE...] with a"
-                         " name that is not a transport's")
-    settings = {key: value for key, _, value in pairs}
-    return Transport(name, f"fuselink, {rest}", _fuselink, fuselink=True,
-                     environment=settings)
+                         " NAME=BASE:VARIABLE=VALUE[,VARIABLE=VALUE...] with"
+                         " a new name and a base of " + ", ".join(BY_NAME))
+    base = BY_NAME[match[2]]
+    # A value may be a list: only a comma before the next NAME= separates.
+    pairs = [pair.partition("=") for pair in re.split(r",(?=\w+=)", match[3])]
+    return replace(base, name=match[1], title=f"{base.title}, {match[3]}",
+                   environment={key: value for key, _, value in pairs})
