@@ -6,12 +6,13 @@ import os
 import signal
 import sys
 
+from fuselink_cluster import Cluster, ClusterError
+
 from . import bars
 from . import cases
 from . import programs
 from . import report
 from . import transports
-from .cluster import Cluster
 from .errors import BenchError
 from .runner import Runner, progress
 
@@ -140,6 +141,6 @@ def main():
         signal.signal(number, _interrupt)
     try:
         return _run(options)
-    except BenchError as error:
+    except (BenchError, ClusterError) as error:
         progress(f"bench: {error}")
         return 2

@@ -2,12 +2,12 @@
 """Runs cases: all transports in turn, round after round, so that whatever
 else the machine does meets all of them alike."""
 
-import re
 import sys
 from itertools import groupby
 
-from .cluster import Cluster
-from .errors import BenchError, SampleError
+from fuselink_cluster import Cluster, fuselink_missing
+
+from .errors import SampleError
 from .results import CaseResults
 from .sample import measure
 
@@ -40,7 +40,7 @@ class Runner:
         for rates, group in groupby(ordered, key=lambda case: case.rates):
             group = list(group)
             for number in range(self.rounds):
-                with Cluster(rates) as cluster:
+                with Cluster("bench", rates) as cluster:
                     for case in group:
                         self._round(cluster, found[case.name], number)
         return list(found.values())
@@ -85,17 +85,3 @@ class Runner:
                     continue
             wanted.append(transport)
         return wanted
-
-
-def fuselink_missing(cluster):
-    """Why fuselink cannot be measured because it has not been built, or ""
-    when it loads. A library that is there and does not load is an error."""
-    status, out, err = cluster.mpirun(["-np", "1", "ucx_info", "-d"],
-                                      {"FUSELINK": "1"}, timeout=60)
-    if re.search(r"^# +Transport: fuselink$", out, re.M):
-        return ""
-    if status != 0 and "neither built" in err:
-        return err.strip().splitlines()[-1].removeprefix("cluster: ")
-    raise BenchError("fuselink's library is there but UCX does not list its"
-                     " transport: " + ((err or out).strip().splitlines() or
-                                       ["no message"])[-1])

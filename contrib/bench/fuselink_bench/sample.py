@@ -7,6 +7,8 @@ import math
 import time
 from dataclasses import dataclass
 
+from fuselink_cluster import JobTimeout
+
 from . import rates
 from .errors import SampleError
 
@@ -55,8 +57,11 @@ def measure(cluster, case, transport, number, programs, timeout):
     program = [str(programs / case.program), *map(str, case.options)]
     before = cluster.counters()
     start = time.monotonic()
-    status, out, err = cluster.mpirun([*case.placement, *words, *program],
-                                      env, timeout)
+    try:
+        status, out, err = cluster.mpirun(
+            [*case.placement, *words, *program], env, timeout)
+    except JobTimeout as error:
+        raise SampleError(str(error)) from None
     seconds = time.monotonic() - start
     nics = _difference(before, cluster.counters())
     if status != 0:

@@ -1,5 +1,9 @@
 # Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
-"""One contrib/cluster, from up to down."""
+"""contrib/cluster for Python programs: a cluster from up to down, and jobs.
+
+A job or a tool that does not do what is asked raises ClusterError, one that
+does not end JobTimeout; both are one line for a person to read.
+"""
 
 import json
 import os
@@ -8,15 +12,20 @@ import signal
 import subprocess
 from pathlib import Path
 
-from .errors import BenchError, SampleError
-
-_TOOL = Path(__file__).resolve().parents[2] / "cluster"
-_PREFIX = "bench-"
+_TOOL = Path(__file__).resolve().parents[1] / "cluster"
 
 # What a person has set for other jobs must not change what is measured; the
 # library to measure is the exception.
 _DROPPED = re.compile(r"(UCX_|OMPI_|PMIX_|ORTE_|OPAL_|FUSELINK)")
 _KEPT = {"FUSELINK_LIB", "FUSELINK_CLUSTER_DIR"}
+
+
+class ClusterError(Exception):
+    """contrib/cluster cannot do what it is asked for."""
+
+
+class JobTimeout(ClusterError):
+    """A job was ended because it took too long."""
 
 
 def clean_environment(extra=None):
@@ -30,12 +39,15 @@ def clean_environment(extra=None):
 class Cluster:
     """Hosts with NICs of the given rates; use it in a with statement.
 
-    With a name the cluster is somebody else's: it must be up, and stays up.
+    Made with a prefix, its name has the process id, and clusters of the same
+    prefix whose process is dead are removed first. With a name the cluster is
+    somebody else's: it must be up, and stays up.
     """
 
-    def __init__(self, rates=None, hosts=2, name=None):
+    def __init__(self, prefix=None, rates=None, hosts=2, name=None):
         self.owned = name is None
-        self.name = name or f"{_PREFIX}{os.getpid()}"
+        self.prefix = prefix
+        self.name = name or f"{prefix}-{os.getpid()}"
         self.hosts = hosts
         self.rates = rates
 
@@ -43,7 +55,7 @@ class Cluster:
         if not self.owned:
             self._read_status()
             return self
-        remove_stale()
+        _remove_stale(self.prefix)
         # "up" removes what it made when it fails or is interrupted.
         self._tool("up", "--hosts", str(self.hosts),
                    "--rates", ",".join(self.rates))
@@ -74,8 +86,8 @@ class Cluster:
     def _tool(self, command, *args, timeout=60):
         status, out, err = self._spawn([command, *args], None, timeout)
         if status != 0:
-            raise BenchError(err.strip() or
-                             f"cluster {command} failed with {status}")
+            raise ClusterError(err.strip() or
+                               f"cluster {command} failed with {status}")
         return out
 
     def _spawn(self, words, env, timeout):
@@ -89,7 +101,7 @@ class Cluster:
         try:
             out, err = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
-            raise SampleError(f"no end within {timeout:.0f} s") from None
+            raise JobTimeout(f"no end within {timeout:.0f} s") from None
         finally:
             _end(process)
         return process.returncode, out, err
@@ -101,8 +113,8 @@ class Cluster:
         first = status.partition("\nhost1 (")[0]
         self.rates = re.findall(r"^ +nic\d+ +\S+ +(\S+) ", first, re.M)
         if self.hosts < 2 or not self.rates:
-            raise BenchError(f"cluster '{self.name}' needs 2 hosts that are"
-                             " up, each with NICs")
+            raise ClusterError(f"cluster '{self.name}' needs 2 hosts that are"
+                               " up, each with NICs")
 
 
 def _end(process):
@@ -117,12 +129,26 @@ def _end(process):
             pass
 
 
-def remove_stale():
-    """Removes clusters of benchmark runs that were killed."""
+def _remove_stale(prefix):
+    """Removes clusters of runs that were killed."""
     listed = subprocess.run([str(_TOOL), "list"], text=True, timeout=60,
                             capture_output=True, check=False).stdout
-    for name in re.findall(rf"^({_PREFIX}\d+):", listed, re.M):
-        pid = int(name.removeprefix(_PREFIX))
+    for name, pid in re.findall(rf"^({re.escape(prefix)}-(\d+)):", listed,
+                                re.M):
         if not Path(f"/proc/{pid}").exists():
             subprocess.run([str(_TOOL), "down", "--name", name], timeout=60,
                            check=False)
+
+
+def fuselink_missing(cluster):
+    """Why fuselink cannot be used because it has not been built, or "" when
+    it loads. A library that is there and does not load is an error."""
+    status, out, err = cluster.mpirun(["-np", "1", "ucx_info", "-d"],
+                                      {"FUSELINK": "1"}, timeout=60)
+    if re.search(r"^# +Transport: fuselink$", out, re.M):
+        return ""
+    if status != 0 and "neither built" in err:
+        return err.strip().splitlines()[-1].removeprefix("cluster: ")
+    raise ClusterError("fuselink's library is there but UCX does not list its"
+                       " transport: " + ((err or out).strip().splitlines() or
+                                         ["no message"])[-1])
