@@ -127,11 +127,12 @@ AC_DEFUN([FL_UCX_TREE_VERSION], [
 
 # FL_UCX_SOURCE: the matching source tree. Sets UCX_SOURCE.
 AC_DEFUN([FL_UCX_SOURCE], [
-    AC_ARG_VAR([UCX_SOURCE],
+    # Not UCX_SOURCE: UCX warns about variables UCX_* that it does not know.
+    AC_ARG_VAR([FUSELINK_UCX_SOURCE],
         [source tree of the installed UCX, as --with-ucx-source])
     AC_ARG_WITH([ucx-source],
         [AS_HELP_STRING([--with-ucx-source=DIR],
-            [source tree of the installed UCX @<:@$UCX_SOURCE, ./ucx-source or ../ucx-*@:>@])],
+            [source tree of the installed UCX @<:@$FUSELINK_UCX_SOURCE, ./ucx-source or ../ucx-*@:>@])],
         [], [with_ucx_source=])
     AS_CASE([$with_ucx_source], [yes|no],
         [AC_MSG_ERROR([--with-ucx-source needs the path of the source tree of UCX $UCX_VERSION])])
@@ -140,12 +141,12 @@ AC_DEFUN([FL_UCX_SOURCE], [
     fuselink_how="use --with-ucx-source=DIR, or let contrib/get-ucx-source fetch it"
     # A tree that is named has to be the right one; one that merely lies around
     # is passed over if it is not.
-    AS_IF([test -n "$with_ucx_source$UCX_SOURCE"], [
+    AS_IF([test -n "$with_ucx_source$FUSELINK_UCX_SOURCE"], [
         AS_IF([test -n "$with_ucx_source"],
               [fuselink_setting=--with-ucx-source
                fuselink_tree=$with_ucx_source],
-              [fuselink_setting=UCX_SOURCE
-               fuselink_tree=$UCX_SOURCE])
+              [fuselink_setting=FUSELINK_UCX_SOURCE
+               fuselink_tree=$FUSELINK_UCX_SOURCE])
         FL_UCX_TREE_VERSION([$fuselink_tree])
         AS_IF([test -z "$fuselink_tree_version"],
               [AC_MSG_RESULT([no])
