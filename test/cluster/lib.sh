@@ -131,25 +131,29 @@ eventually() {
     return 1
 }
 
+# Starts a process of the current cluster that only its end removes; the
+# number in its command line tells it from those of other runs.
+# usage: start_sleeper HOST [WRAPPER...]
+start_sleeper() {
+    "$CLUSTER" exec "$1" "${@:2}" sleep "600.$$" &
+    disown
+}
+
+sleepers_are() {
+    [[ $(pgrep -cxf "sleep 600.$$") -eq $1 ]]
+}
+
 # Fails when anything of the current cluster is left: its state directory, a
-# holder, or any process that is in one of its namespaces (NAMESPACES, as
-# cluster_namespaces printed them while it was up).
+# process, or a mount. The NICs and namespaces are gone with the processes.
 expect_nothing_left() {
     local left
     left=$("$CLUSTER" list | grep "^$cluster_name:")
     [[ -z $left ]] || fail "still listed: $left"
     left=$(pgrep -af "^fuselink-cluster $cluster_name ")
     [[ -z $left ]] || fail "holders left: $left"
+    sleepers_are 0 || fail "processes left: $(pgrep -xf "sleep 600.$$" | xargs)"
     left=$(grep -lF "/$cluster_name/" /proc/[0-9]*/mountinfo 2>/dev/null)
     [[ -z $left ]] || fail "mounts left: $left"
-    left=$(find /proc/[0-9]*/ns -lname 'net:*' -printf '%l\n' 2>/dev/null |
-        sort -u | grep -xF "${1:-none}")
-    [[ -z $left ]] || fail "network namespaces left: $left"
-}
-
-cluster_namespaces() {
-    local pid
-    for pid in $(pgrep -f "^fuselink-cluster $cluster_name "); do
-        readlink "/proc/$pid/ns/net"
-    done
+    left=$(grep -lF "/$cluster_name/" /proc/[0-9]*/environ 2>/dev/null)
+    [[ -z $left ]] || fail "processes left: $left"
 }
