@@ -39,14 +39,14 @@ def clean_environment(extra=None):
 class Cluster:
     """Hosts with NICs of the given rates; use it in a with statement.
 
-    Made with a prefix, its name has the process id, and clusters of the same
-    prefix whose process is dead are removed first. With a name the cluster is
-    somebody else's: it must be up, and stays up.
+    Made with a prefix, its name has the process id, and it is taken down when
+    this process ends, however it ends. With a name the cluster is somebody
+    else's: it must be up, and stays up.
     """
 
     def __init__(self, prefix=None, rates=None, hosts=2, name=None):
         self.owned = name is None
-        self.prefix = prefix
+        self._watcher = None
         self.name = name or f"{prefix}-{os.getpid()}"
         self.hosts = hosts
         self.rates = rates
@@ -55,15 +55,20 @@ class Cluster:
         if not self.owned:
             self._read_status()
             return self
-        _remove_stale(self.prefix)
-        # "up" removes what it made when it fails or is interrupted.
+        # Its standard input ends with us, also when we are killed.
+        self._watcher = subprocess.Popen(
+            ["sh", "-c", 'read _; exec "$0" down --name "$1"', str(_TOOL),
+             self.name], stdin=subprocess.PIPE, env=clean_environment(),
+            start_new_session=True)
         self._tool("up", "--hosts", str(self.hosts),
                    "--rates", ",".join(self.rates))
         return self
 
     def __exit__(self, *_):
         if self.owned:
-            self._tool("down", timeout=60)
+            self._watcher.stdin.close()
+            if self._watcher.wait(timeout=60) != 0:
+                raise ClusterError(f"cluster '{self.name}' is still there")
 
     @property
     def nics(self):
@@ -127,17 +132,6 @@ def _end(process):
             process.communicate(timeout=patience)
         except (ProcessLookupError, subprocess.TimeoutExpired):
             pass
-
-
-def _remove_stale(prefix):
-    """Removes clusters of runs that were killed."""
-    listed = subprocess.run([str(_TOOL), "list"], text=True, timeout=60,
-                            capture_output=True, check=False).stdout
-    for name, pid in re.findall(rf"^({re.escape(prefix)}-(\d+)):", listed,
-                                re.M):
-        if not Path(f"/proc/{pid}").exists():
-            subprocess.run([str(_TOOL), "down", "--name", name], timeout=60,
-                           check=False)
 
 
 def fuselink_missing(cluster):
