@@ -261,7 +261,7 @@ ucs_status_t RailsIface::event_fd_get(uct_iface_h iface, int *fd)
 
 ucs_status_t RailsIface::event_arm(uct_iface_h iface, unsigned events)
 {
-    return from(iface).engine().poller().arm(events);
+    return from(iface).engine().arm(events);
 }
 
 void RailsIface::close(uct_iface_h tl_iface)

@@ -21,9 +21,6 @@ Engine::Engine(uct_base_iface_t &owner, RegionTable &regions,
 
 Engine::~Engine()
 {
-    if (failures_cb_ != UCS_CALLBACKQ_ID_NULL) {
-        uct_worker_progress_unregister_safe(worker_, &failures_cb_);
-    }
     /* Endpoints before the interfaces that they belong to. */
     peers_.clear();
     gone_.clear();
@@ -33,7 +30,6 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
                                 uct_worker_h worker,
                                 const uct_iface_params_t *params)
 {
-    worker_ = worker;
     LowerIfaceParams lower;
     lower.worker      = worker;
     lower.user        = params;
@@ -103,6 +99,7 @@ ucs_status_t Engine::connect(const wire::RailTable &address, Peer *&peer)
     if (!slot->connected()) {
         ucs_status_t status = slot->connect(address);
         if (status != UCS_OK) {
+            std::erase(deferred_, slot.get());
             peers_.erase(address.uuid);
             return status;
         }
@@ -251,32 +248,23 @@ ucs_status_t Engine::on_rail_error(void *arg, uct_ep_h ep, ucs_status_t status)
     return UCS_OK;
 }
 
-void Engine::schedule_failures()
+void Engine::defer(Peer &peer)
 {
-    uct_worker_progress_register_safe(worker_, process_failures, this,
-                                      UCS_CALLBACKQ_FLAG_ONESHOT,
-                                      &failures_cb_);
+    if (std::find(deferred_.begin(), deferred_.end(), &peer) ==
+        deferred_.end()) {
+        deferred_.push_back(&peer);
+    }
 }
 
-unsigned Engine::process_failures(void *arg)
+unsigned Engine::run_deferred()
 {
-    auto *engine         = static_cast<Engine *>(arg);
-    engine->failures_cb_ = UCS_CALLBACKQ_ID_NULL;
-
-    /* Users' handlers may connect anew, which changes the map. */
-    std::vector<Peer *> failed;
-    for (const auto &[uuid, peer] : engine->peers_) {
-        if (peer->failed()) {
-            failed.push_back(peer.get());
-        }
+    /* Users hear of failures in here and may connect anew. */
+    std::vector<Peer *> peers;
+    peers.swap(deferred_);
+    for (Peer *peer : peers) {
+        peer->run_deferred();
     }
-    for (const auto &peer : engine->gone_) {
-        failed.push_back(peer.get());
-    }
-    for (Peer *peer : failed) {
-        peer->finish_failure();
-    }
-    return 1;
+    return static_cast<unsigned>(peers.size());
 }
 
 } // namespace fuselink

@@ -45,7 +45,20 @@ public:
                             uct_worker_h worker,
                             const uct_iface_params_t *params);
 
-    unsigned progress() { return poller_.progress(); }
+    unsigned progress()
+    {
+        unsigned count = poller_.progress();
+        if (ucs_unlikely(!deferred_.empty())) {
+            count += run_deferred();
+        }
+        return count;
+    }
+
+    /** Arms the wake-up; UCS_ERR_BUSY if there is something to do first. */
+    ucs_status_t arm(unsigned events)
+    {
+        return deferred_.empty() ? poller_.arm(events) : UCS_ERR_BUSY;
+    }
 
     /** The peer with this address, connected if it was not. */
     ucs_status_t connect(const wire::RailTable &address, Peer *&peer);
@@ -63,9 +76,10 @@ public:
     RegionTable                              &regions() { return regions_; }
     uct_base_iface_t                         &owner() { return owner_; }
 
-    /** Have process_failures() called from progress, not from here: the
-     *  caller may be deep inside the rail that failed. */
-    void schedule_failures();
+    /** Has Peer::run_deferred() called from progress, when no rail's code is
+     *  on the stack: connecting inside a rail's callback, or ending what
+     *  failed inside a rail's call, would pull the ground from under it. */
+    void defer(Peer &peer);
 
     /** The next transfer's preferred path; spreads equal ones. */
     uint32_t next_home() { return home_++; }
@@ -79,17 +93,16 @@ private:
                                     unsigned flags);
     static ucs_status_t on_rail_error(void *arg, uct_ep_h ep,
                                       ucs_status_t status);
-    static unsigned     process_failures(void *arg);
     static void         release_user_desc(uct_recv_desc_t *self, void *desc);
 
     ucs_status_t set_handlers(Rail &rail);
+    unsigned     run_deferred();
     Peer        *peer_of_hello(const wire::ControlHeader &header,
                                const void *data, size_t length);
 
     uct_base_iface_t &owner_;
     RegionTable      &regions_;
     EngineSettings    settings_;
-    uct_worker_h      worker_ = nullptr;
 
     Poller                             poller_;
     std::vector<std::unique_ptr<Rail>> rails_;
@@ -97,8 +110,8 @@ private:
     GetTable                           gets_;
     std::unordered_map<uint64_t, std::unique_ptr<Peer>> peers_;
     std::vector<std::unique_ptr<Peer>> gone_; /* replaced, still referenced */
-    uint32_t           home_ = 0;
-    uct_worker_cb_id_t failures_cb_ = UCS_CALLBACKQ_ID_NULL;
+    std::vector<Peer *> deferred_;
+    uint32_t            home_ = 0;
 
     /* Stands in front of the user's headroom of messages that the user keeps
      * (see on_user_am). Address-stable: descriptors point to it. */

@@ -89,6 +89,34 @@ Peer::~Peer()
 
 ucs_status_t Peer::connect(const wire::RailTable &address)
 {
+    address_ = address;
+    if (engine_.poller().busy()) {
+        obstacles_ |= kConnecting;
+        engine_.defer(*this);
+        return UCS_OK;
+    }
+    return connect_now();
+}
+
+void Peer::run_deferred()
+{
+    if (obstacles_ & kConnecting) {
+        ucs_status_t status = connect_now();
+        if (status == UCS_OK) {
+            drain_queue();
+            dispatch_users();
+        } else {
+            fail(status);
+        }
+    }
+    if (obstacles_ & kFailed) {
+        finish_failure();
+    }
+}
+
+ucs_status_t Peer::connect_now()
+{
+    obstacles_ &= ~kConnecting;
     /* Both sides compute the same starting point, so that the two directions
      * share a connection: a stream then carries the acknowledgements of one
      * direction on the data of the other. Different peers start at different
@@ -97,10 +125,10 @@ ucs_status_t Peer::connect(const wire::RailTable &address)
     mix ^= mix >> 32;
     mix ^= mix >> 16;
 
-    size_t count = address.rails.size();
+    size_t count = address_.rails.size();
     for (bool any_route : {false, true}) {
         for (size_t k = 0; k < count; ++k) {
-            const auto &remote = address.rails[(mix + k) % count];
+            const auto &remote = address_.rails[(mix + k) % count];
             if (connect_over(remote, any_route)) {
                 say_hello(!table_known_);
                 return UCS_OK;
@@ -115,11 +143,12 @@ ucs_status_t Peer::connect(const wire::RailTable &address)
 
 bool Peer::connect_over(const wire::RailRecord &remote, bool any_route)
 {
+    int route = Rail::route_to(remote);
     for (const auto &rail : engine_.rails()) {
         bool usable = any_route ?
             rail->control().is_reachable(remote.device_address,
                                          remote.iface_address) :
-            rail->reaches(remote);
+            rail->reaches(remote, route);
         if (!usable) {
             continue;
         }
@@ -185,7 +214,7 @@ void Peer::block()
 /* Has on_room() called when the lane takes messages again. */
 void Peer::arm_hook()
 {
-    if (hook_.queued || (obstacles_ & kFailed)) {
+    if (hook_.queued || (obstacles_ & (kFailed | kConnecting))) {
         return;
     }
     hook_.queued = true;
@@ -230,7 +259,7 @@ bool Peer::try_control(const void *head, size_t head_length, const void *body,
 void Peer::send_control(const void *head, size_t head_length,
                         const void *body, size_t body_length)
 {
-    if ((obstacles_ & kFailed) || control_ == nullptr) {
+    if ((obstacles_ & kFailed) || !connected()) {
         return;
     }
     std::vector<uint8_t> message(head_length + body_length);
@@ -243,13 +272,18 @@ void Peer::send_control(const void *head, size_t head_length,
     header.sender  = engine_.uuid();
     memcpy(message.data(), &header, sizeof(header));
 
-    queue_.push_back(std::move(message));
+    /* The table goes ahead of what waited for the lane. */
+    if (header.type == static_cast<uint8_t>(wire::ControlType::Hello)) {
+        queue_.push_front(std::move(message));
+    } else {
+        queue_.push_back(std::move(message));
+    }
     drain_queue();
 }
 
 void Peer::drain_queue()
 {
-    while (!queue_.empty() && !(obstacles_ & kFailed)) {
+    while (!queue_.empty() && !(obstacles_ & (kFailed | kConnecting))) {
         if (!try_control(queue_.front().data(), queue_.front().size(),
                          nullptr, 0)) {
             block();
@@ -499,7 +533,7 @@ ucs_status_t Peer::flush(unsigned flags, uct_completion_t *comp)
     if (obstacles_ & kFailed) {
         return failed_;
     }
-    if ((obstacles_ & kBlocked) || !queue_.empty()) {
+    if ((obstacles_ & (kBlocked | kConnecting)) || !queue_.empty()) {
         return UCS_ERR_NO_RESOURCE;
     }
     if (put_sn_ != put_acked_) {
@@ -555,6 +589,9 @@ ucs_status_t Peer::check(unsigned flags, uct_completion_t *comp)
     if (obstacles_ & kFailed) {
         return failed_;
     }
+    if (obstacles_ & kConnecting) {
+        return UCS_OK;
+    }
     return uct_ep_check(control_, flags, comp);
 }
 
@@ -579,7 +616,7 @@ void Peer::fail(ucs_status_t status)
               ucs_status_string(status));
     failed_     = status;
     obstacles_ |= kFailed;
-    engine_.schedule_failures();
+    engine_.defer(*this);
 }
 
 void Peer::finish_failure()

@@ -43,7 +43,10 @@ public:
     Peer &operator=(const Peer &) = delete;
 
     /** Opens the control lane on a rail that both sides have, and says hello
-     *  on it. Fails with one line if there is none. */
+     *  on it. Fails with one line if there is none. From inside a rail's
+     *  callback it only notes the address, and progress does the rest: tcp
+     *  takes over the connection on which the message came that it is just
+     *  handing out. */
     ucs_status_t connect(const wire::RailTable &address);
 
     void attach(PeerUser &user);
@@ -51,7 +54,11 @@ public:
     bool has_users() const { return !users_.empty(); }
 
     uint64_t uuid() const { return uuid_; }
-    bool     connected() const { return control_ != nullptr; }
+    /** Has a control lane, or will have one soon. */
+    bool     connected() const
+    {
+        return control_ != nullptr || (obstacles_ & kConnecting) != 0;
+    }
     bool     failed() const { return failed_ != UCS_OK; }
     Engine  &engine() const { return engine_; }
 
@@ -97,8 +104,9 @@ public:
 
     /** Marks the peer as failed; the rest follows from progress. */
     void fail(ucs_status_t status);
-    /** Ends all operations and tells the users. From progress only. */
-    void finish_failure();
+
+    /** What could not be done where it came up: see Engine::defer(). */
+    void run_deferred();
 
     /* Bookkeeping of operations that a flush or fence waits for. */
     Epochs::Id begin_op() { return epochs_.begin(); }
@@ -116,6 +124,7 @@ private:
         kFailed  = 1, /* for good */
         kFenced  = 2, /* earlier bulk operations have not ended */
         kBlocked = 4, /* the control lane has no room */
+        kConnecting = 8, /* there is no control lane yet */
     };
 
     struct ControlHook { /* our request on the control lane's pending queue */
@@ -136,6 +145,7 @@ private:
         ucs_status_t      status;
     };
 
+    ucs_status_t connect_now();
     bool         connect_over(const wire::RailRecord &remote, bool any_route);
     ucs_status_t obstacle_status();
     ucs_status_t rail_status(ucs_status_t status);
@@ -151,6 +161,7 @@ private:
     void         request_put_ack();
     void         flush_step(FlushOp *op, ucs_status_t status);
     void         cancel();
+    void         finish_failure();
 
     ucs_status_t request_get(Get &get, const wire::OpId &op, uint64_t local,
                              uint64_t remote, const RegionKey &key);
@@ -173,6 +184,7 @@ private:
     bool           table_known_ = false;
     bool           dispatching_ = false;
     bool           failure_done_ = false;
+    wire::RailTable address_; /* to connect to */
 
     ControlHook                      hook_;
     std::deque<std::vector<uint8_t>> queue_; /* control messages to send */

@@ -53,7 +53,9 @@ ucs_status_t Poller::add(LowerIface &iface, unsigned &index)
 unsigned Poller::poll_one(unsigned index)
 {
     Entry &entry = entries_[index];
+    busy_        = true;
     unsigned n   = uct_iface_progress(entry.iface->handle());
+    busy_        = false;
     if (n != 0) {
         entry.idle = 0;
     } else if (++entry.idle > kIdleLimit && entry.holds == 0 &&

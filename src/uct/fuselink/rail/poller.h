@@ -46,6 +46,9 @@ public:
         entries_[index].idle = 0;
     }
 
+    /** True inside progress(): a rail's own code may be on the stack. */
+    bool busy() const { return busy_; }
+
     /** Readable when any interface has something to progress. */
     int event_fd() const { return epoll_fd_; }
 
@@ -73,6 +76,7 @@ private:
     uint64_t   hot_   = 0; /* bit per entry */
     unsigned   tick_  = 0;
     bool       force_cold_ = false;
+    bool       busy_       = false;
     ucs_time_t next_cold_  = 0;
     ucs_time_t cold_interval_;
     int        epoll_fd_;

@@ -105,7 +105,13 @@ wire::RailRecord Rail::record() const
     return record;
 }
 
-bool Rail::reaches(const wire::RailRecord &remote) const
+int Rail::route_to(const wire::RailRecord &remote)
+{
+    return remote.net.family == 0 ?
+               0 : net::route_ifindex(remote.net.family, remote.net.bytes);
+}
+
+bool Rail::reaches(const wire::RailRecord &remote, int route) const
 {
     if (remote.tl_hash != wire::hash_name(control_->tl().c_str()) ||
         !control_->is_reachable(remote.device_address,
@@ -118,13 +124,12 @@ bool Rail::reaches(const wire::RailRecord &remote) const
     if (remote.net.family != net_.family) {
         return false;
     }
-    int oif = net::route_ifindex(remote.net.family, remote.net.bytes);
-    if (oif == ifindex_) {
+    if (route == ifindex_) {
         return true;
     }
     /* Two processes of one node that may not use the node's lanes: the kernel
      * delivers over loopback whatever the NIC. Pair equal positions. */
-    return net::is_loopback(oif) && remote.index == index_;
+    return net::is_loopback(route) && remote.index == index_;
 }
 
 } // namespace fuselink

@@ -49,8 +49,14 @@ public:
     /** The rail as peers are told of it. */
     wire::RailRecord record() const;
 
-    /** Can bulk data go from here to the peer's rail? */
-    bool reaches(const wire::RailRecord &remote) const;
+    /** Can bulk data go from here to the peer's rail? `route` is
+     *  route_to(remote), which costs a system call and is the same for all
+     *  rails. */
+    bool reaches(const wire::RailRecord &remote, int route) const;
+
+    /** The interface index by which the kernel reaches the peer's rail; 0 if
+     *  unknown or if no IP address is involved. */
+    static int route_to(const wire::RailRecord &remote);
 
     uint64_t tx_bytes = 0; /* bulk bytes acknowledged */
 

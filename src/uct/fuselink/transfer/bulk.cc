@@ -51,9 +51,11 @@ size_t BulkSender::set_table(const wire::RailTable &table)
     Engine &engine = peer_.engine();
     table_         = table;
     table_known_   = true;
-    for (const auto &rail : engine.rails()) {
-        for (const auto &remote : table.rails) {
-            if (paths_.size() < sched::max_paths && rail->reaches(remote)) {
+    for (const auto &remote : table.rails) {
+        int route = Rail::route_to(remote);
+        for (const auto &rail : engine.rails()) {
+            if (paths_.size() < sched::max_paths &&
+                rail->reaches(remote, route)) {
                 ucs_debug("fuselink: path to %016lx: %s -> %s", peer_.uuid(),
                           rail->name().c_str(), remote.name.c_str());
                 paths_.push_back(
