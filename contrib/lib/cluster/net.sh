@@ -1,9 +1,16 @@
 # Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
 #
 # Links, addresses and rates. The switch is a namespace with one bridge for
-# each rail and one for management; a NIC is one end of a veth pair whose
-# other end is a port of the rail's bridge. Rail i is 10.0.i.0/24 and host h
-# has address h+1 on it; management is 10.0.255.0/24. Nothing is routed.
+# each rail; a NIC is one end of a veth pair whose other end is a port of the
+# rail's bridge. Rail i is 10.0.i.0/24 and host h has address h+1 on it;
+# management is 10.0.255.0/24. Nothing is routed.
+#
+# The management NICs are macvlans on one interface of the switch, not veth
+# pairs: UCX prefers NICs by the speed their driver reports, and every veth
+# reports 10 Gbit/s, whatever it is shaped to, so UCX would often take
+# management for small messages. A macvlan reports what is below it, here a
+# vxlan without a tunnel, which knows no speed; UCX assumes 100 Mbit/s then and
+# takes the NICs, as it would on real nodes.
 
 nic_addr() {
     echo "10.0.$2.$(($1 + 1))"
@@ -11,13 +18,6 @@ nic_addr() {
 
 mgmt_addr() {
     echo "10.0.255.$(($1 + 1))"
-}
-
-# UCX ranks NICs by the speed their driver reports, which is the same for all
-# veth pairs, and by MTU. With the smaller MTU, management is the last it takes,
-# as it would be on real nodes; at the full MTU it would often be the first.
-mgmt_mtu() {
-    echo $((mtu > 1500 ? 1500 : mtu - 76))
 }
 
 # Prints the tc arguments that shape DEV to RATE.
@@ -62,7 +62,7 @@ net_build() {
 
     {
         echo "link set dev lo up"
-        echo "link add name mgmt type bridge forward_delay 0 mcast_snooping 0"
+        echo "link add name mgmt type vxlan id 1 dstport 4789 nolearning"
         echo "link set dev mgmt up"
         for ((i = 0; i < nics; i++)); do
             echo "link add name rail$i mtu $mtu type bridge" \
@@ -71,9 +71,8 @@ net_build() {
         done
         for ((h = 0; h < hosts; h++)); do
             pid=$(holder_pid "host$h") || die "host$h is gone"
-            echo "link add name h${h}m mtu $(mgmt_mtu) type veth" \
-                "peer name mgmt0 mtu $(mgmt_mtu) netns $pid"
-            echo "link set dev h${h}m master mgmt up"
+            echo "link add link mgmt name mgmt0 netns $pid" \
+                "type macvlan mode bridge"
             for ((i = 0; i < nics; i++)); do
                 echo "link add name h${h}n$i mtu $mtu type veth" \
                     "peer name nic$i mtu $mtu netns $pid"
