@@ -10,7 +10,8 @@ namespace fuselink {
 
 Engine::Engine(uct_base_iface_t &owner, RegionTable &regions,
                const EngineSettings &settings)
-    : owner_(owner), regions_(regions), settings_(settings)
+    : owner_(owner), regions_(regions), settings_(settings),
+      spread_home_(settings.policy != sched::find_policy("single"))
 {
     do {
         table_.uuid = ucs_generate_uuid(reinterpret_cast<uintptr_t>(this));
@@ -241,7 +242,7 @@ ucs_status_t Engine::on_rail_error(void *arg, uct_ep_h ep, ucs_status_t status)
     Engine &engine = static_cast<Rail *>(arg)->engine();
     for (const auto &[uuid, peer] : engine.peers_) {
         if (peer->owns(ep)) {
-            peer->fail(status);
+            peer->on_lane_error(ep, status);
         }
     }
     /* Handled: what the user hears of it comes from finish_failure(). */

@@ -81,8 +81,9 @@ public:
      *  failed inside a rail's call, would pull the ground from under it. */
     void defer(Peer &peer);
 
-    /** The next transfer's preferred path; spreads equal ones. */
-    uint32_t next_home() { return home_++; }
+    /** The next transfer's preferred path. Spreads transfers over equal rails,
+     *  except under the policy that is to use one. */
+    uint32_t next_home() { return spread_home_ ? home_++ : home_; }
 
 private:
     static ucs_status_t on_user_am(void *arg, void *data, size_t length,
@@ -112,6 +113,7 @@ private:
     std::vector<std::unique_ptr<Peer>> gone_; /* replaced, still referenced */
     std::vector<Peer *> deferred_;
     uint32_t            home_ = 0;
+    bool                spread_home_;
 
     /* Stands in front of the user's headroom of messages that the user keeps
      * (see on_user_am). Address-stable: descriptors point to it. */

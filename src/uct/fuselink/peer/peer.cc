@@ -109,9 +109,25 @@ void Peer::run_deferred()
             fail(status);
         }
     }
+    for (uct_ep_h ep : unreached_) {
+        if (!bulk_.drop_path(ep)) {
+            fail(UCS_ERR_UNREACHABLE);
+        }
+    }
+    unreached_.clear();
     if (obstacles_ & kFailed) {
         finish_failure();
     }
+}
+
+void Peer::on_lane_error(uct_ep_h ep, ucs_status_t status)
+{
+    if (!(obstacles_ & kFailed) && bulk_.never_used(ep)) {
+        unreached_.push_back(ep);
+        engine_.defer(*this);
+        return;
+    }
+    fail(status);
 }
 
 ucs_status_t Peer::connect_now()
@@ -361,17 +377,23 @@ ucs_status_t Peer::am_zcopy(uint8_t id, const void *header,
         }
     }
     constexpr size_t kMaxHeader = 512;
-    char buffer[kMaxHeader];
+    constexpr size_t kMaxIov    = 16;
+    char      buffer[kMaxHeader];
+    uct_iov_t lane_iov[kMaxIov];
     wire::UserHeader own{id, 0, 0, am_sn_};
-    if (header_len > kMaxHeader - sizeof(own)) {
+    if (header_len > kMaxHeader - sizeof(own) || iovcnt > kMaxIov) {
         return UCS_ERR_INVALID_PARAM;
+    }
+    for (size_t i = 0; i < iovcnt; ++i) {
+        lane_iov[i]      = iov[i];
+        lane_iov[i].memh = UCT_MEM_HANDLE_NULL; /* it was fuselink's */
     }
     memcpy(buffer, &own, sizeof(own));
     memcpy(buffer + sizeof(own), header, header_len);
     ucs_status_t status = uct_ep_am_zcopy(
         control_, rail_am(wire::RailAm::User), buffer,
-        static_cast<unsigned>(sizeof(own) + header_len), iov, iovcnt, flags,
-        comp);
+        static_cast<unsigned>(sizeof(own) + header_len), lane_iov, iovcnt,
+        flags, comp);
     if (status == UCS_OK || status == UCS_INPROGRESS) {
         ++am_sn_;
         return status;

@@ -102,6 +102,9 @@ public:
     /** True if `ep` is one of this peer's lower endpoints. */
     bool owns(uct_ep_h ep) const;
 
+    /** A rail reports that one of this peer's endpoints is broken. */
+    void on_lane_error(uct_ep_h ep, ucs_status_t status);
+
     /** Marks the peer as failed; the rest follows from progress. */
     void fail(ucs_status_t status);
 
@@ -185,6 +188,7 @@ private:
     bool           dispatching_ = false;
     bool           failure_done_ = false;
     wire::RailTable address_; /* to connect to */
+    std::vector<uct_ep_h> unreached_; /* bulk endpoints that never connected */
 
     ControlHook                      hook_;
     std::deque<std::vector<uint8_t>> queue_; /* control messages to send */

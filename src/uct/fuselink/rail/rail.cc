@@ -64,6 +64,9 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
     }
     result->poll_bulk_ = result->poll_control_;
     if (candidate.traits->stream) {
+        /* A rail that the peer does not answer on must not hold up the
+         * others while it tries. */
+        own.overrides.push_back({"CONN_NB", "y"});
         status = LowerIface::open(*candidate.md, tl, candidate.device, own,
                                   result->bulk_);
         if (status == UCS_OK) {

@@ -189,7 +189,6 @@ BulkSender::Chunk *BulkSender::new_chunk()
 
 Transfer *BulkSender::new_transfer()
 {
-    ++transfers_;
     if (free_transfers_.empty()) {
         transfer_pool_.push_back(std::make_unique<Transfer>());
         return transfer_pool_.back().get();
@@ -202,7 +201,6 @@ Transfer *BulkSender::new_transfer()
 
 void BulkSender::free_transfer(Transfer *transfer)
 {
-    --transfers_;
     free_transfers_.push_back(transfer);
 }
 
@@ -482,6 +480,36 @@ void BulkSender::fail(ucs_status_t status)
             uct_ep_flush(path->ep, UCT_FLUSH_FLAG_CANCEL, nullptr);
         }
     }
+}
+
+bool BulkSender::never_used(uct_ep_h ep) const
+{
+    for (const auto &path : paths_) {
+        if (path->ep == ep) {
+            return path->chunks == 0;
+        }
+    }
+    return false;
+}
+
+bool BulkSender::drop_path(uct_ep_h ep)
+{
+    auto it = std::find_if(paths_.begin(), paths_.end(),
+                           [&](const auto &path) { return path->ep == ep; });
+    if (it == paths_.end()) {
+        return !paths_.empty();
+    }
+    ucs_warn("fuselink: rail %s does not reach %s of peer %016lx: left out",
+             (*it)->rail.name().c_str(), (*it)->remote.name.c_str(),
+             peer_.uuid());
+    uct_ep_pending_purge(ep, [](uct_pending_req_t *, void *) {}, nullptr);
+    uct_ep_destroy(ep);
+    paths_.erase(it);
+    if (paths_.empty()) {
+        return false;
+    }
+    pump();
+    return true;
 }
 
 bool BulkSender::owns(uct_ep_h ep) const

@@ -99,7 +99,13 @@ public:
 
     void fail(ucs_status_t status);
     bool owns(uct_ep_h ep) const;
-    bool idle() const { return transfers_ == 0; }
+
+    /** True if `ep` belongs to a path that has not carried anything: it never
+     *  connected, and nothing is lost with it. */
+    bool never_used(uct_ep_h ep) const;
+    /** Leaves such a path out, with one warning. Not from a rail's callback.
+     *  False if no path remains. */
+    bool drop_path(uct_ep_h ep);
 
     Peer &peer() const { return peer_; }
 
@@ -133,7 +139,6 @@ private:
     std::vector<uct_ep_h>              inbound_; /* connect-to-ep, from peer */
     std::deque<Transfer *>             queue_; /* with unassigned bytes */
     size_t                             backlog_ = 0; /* those bytes, total */
-    size_t                             transfers_ = 0;
     bool                               table_known_ = false;
     bool                               pumping_ = false;
     bool                               again_   = false;
