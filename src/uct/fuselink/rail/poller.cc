@@ -7,7 +7,8 @@
 namespace fuselink {
 
 Poller::Poller()
-    : cold_interval_(ucs_time_from_sec(kColdInterval)),
+    : cold_interval_busy_(ucs_time_from_sec(kColdIntervalBusy)),
+      cold_interval_idle_(ucs_time_from_sec(kColdIntervalIdle)),
       epoll_fd_(epoll_create1(EPOLL_CLOEXEC))
 {
 }
@@ -30,24 +31,53 @@ ucs_status_t Poller::add(LowerIface &iface, unsigned &index)
     }
     Entry &entry = entries_[count_];
     entry.iface  = &iface;
-
-    int fd;
-    if ((iface.attr().cap.event_flags & UCT_IFACE_FLAG_EVENT_FD) &&
-        uct_iface_event_fd_get(iface.handle(), &fd) == UCS_OK) {
-        epoll_event event{};
-        event.events   = EPOLLIN;
-        event.data.u32 = count_;
-        if (epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) != 0) {
-            ucs_error("fuselink: epoll_ctl(%s/%s) failed: %m",
-                      iface.tl().c_str(), iface.device().c_str());
+    if (!(iface.attr().cap.event_flags & UCT_IFACE_FLAG_EVENT_FD) ||
+        uct_iface_event_fd_get(iface.handle(), &entry.fd) != UCS_OK) {
+        entry.fd = -1;
+        hot_    |= uint64_t{1} << count_;
+    } else {
+        watch(count_, true);
+        if (!entry.watched) {
             return UCS_ERR_IO_ERROR;
         }
-    } else {
-        entry.always = true;
-        hot_        |= uint64_t{1} << count_;
     }
     index = count_++;
     return UCS_OK;
+}
+
+void Poller::watch(unsigned index, bool on)
+{
+    Entry &entry = entries_[index];
+    if (entry.fd < 0 || entry.watched == on) {
+        return;
+    }
+    epoll_event event{};
+    event.events   = EPOLLIN;
+    event.data.u32 = index;
+    if (epoll_ctl(epoll_fd_, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, entry.fd,
+                  &event) != 0) {
+        ucs_error("fuselink: epoll_ctl(%s/%s) failed: %m",
+                  entry.iface->tl().c_str(), entry.iface->device().c_str());
+        return;
+    }
+    entry.watched = on;
+}
+
+/* A hot interface leaves the epoll set: its own set would wake the outer one
+ * at each packet, which is a tenth of the cost of a small message. */
+void Poller::heat(unsigned index)
+{
+    hot_ |= uint64_t{1} << index;
+    entries_[index].idle = 0;
+    watch(index, false);
+}
+
+void Poller::cool(unsigned index)
+{
+    watch(index, true);
+    if (entries_[index].watched) {
+        hot_ &= ~(uint64_t{1} << index);
+    }
 }
 
 unsigned Poller::poll_one(unsigned index)
@@ -58,9 +88,9 @@ unsigned Poller::poll_one(unsigned index)
     busy_        = false;
     if (n != 0) {
         entry.idle = 0;
-    } else if (++entry.idle > kIdleLimit && entry.holds == 0 &&
-               !entry.always) {
-        hot_ &= ~(uint64_t{1} << index);
+    } else if (++entry.idle > kIdleLimit && entry.holds == 0) {
+        entry.idle = 0;
+        cool(index);
     }
     return n;
 }
@@ -74,8 +104,7 @@ unsigned Poller::poll_cold()
         unsigned index = events[i].data.u32;
         uint64_t bit   = uint64_t{1} << index;
         if (!(hot_ & bit)) {
-            hot_ |= bit;
-            entries_[index].idle = 0;
+            heat(index);
             progressed += poll_one(index);
         }
     }
@@ -95,7 +124,8 @@ unsigned Poller::progress()
         ucs_time_t now = ucs_get_time();
         if (now >= next_cold_ || force_cold_) {
             force_cold_ = false;
-            next_cold_  = now + cold_interval_;
+            next_cold_  = now + (hot_ != 0 ? cold_interval_busy_ :
+                                             cold_interval_idle_);
             count      += poll_cold();
         }
     }
@@ -111,7 +141,11 @@ ucs_status_t Poller::arm(unsigned events)
             return status;
         }
     }
-    /* Whatever ends the wait is then seen by the first progress call. */
+    /* While the user sleeps, the hot ones must be able to wake it too. What
+     * ends the wait is then seen by the first progress call. */
+    for (unsigned i = 0; i < count_; ++i) {
+        watch(i, true);
+    }
     force_cold_ = true;
     return UCS_OK;
 }

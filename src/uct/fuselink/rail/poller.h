@@ -15,7 +15,7 @@ namespace fuselink {
  * cost more than the message that is waited for. An interface is polled on
  * every call while it is hot: something happened on it lately or somebody
  * holds it because an operation is outstanding. The cold ones are watched
- * together through one epoll set, at most every kColdInterval.
+ * together through one epoll set, now and then.
  *
  * One thread at a time (the worker's).
  */
@@ -38,7 +38,9 @@ public:
     void hold(unsigned index)
     {
         ++entries_[index].holds;
-        hot_ |= uint64_t{1} << index;
+        if (!(hot_ & (uint64_t{1} << index))) {
+            heat(index);
+        }
     }
     void release(unsigned index)
     {
@@ -60,16 +62,24 @@ private:
         LowerIface *iface = nullptr;
         unsigned    holds = 0;
         unsigned    idle  = 0;     /* polls in a row that found nothing */
-        bool        always = false; /* has no event fd to watch */
+        int         fd     = -1;    /* event fd; -1: none, always hot */
+        bool        watched = false; /* fd is in the epoll set */
     };
 
+    void     heat(unsigned index);
+    void     cool(unsigned index);
+    void     watch(unsigned index, bool on);
     unsigned poll_one(unsigned index);
     unsigned poll_cold();
 
     /* About 1 ms of polling: a ping-pong over the slowest link that matters
      * stays hot, a phase without network traffic does not. */
     static constexpr unsigned kIdleLimit = 2000;
-    static constexpr double   kColdInterval = 10e-6; /* seconds */
+    /* Seconds between looks at the cold rails: while hot ones carry traffic,
+     * and while nothing does. The first is for rails that a peer uses without
+     * our asking; the second adds to the latency of a first message. */
+    static constexpr double kColdIntervalBusy = 50e-6;
+    static constexpr double kColdIntervalIdle = 20e-6;
 
     Entry      entries_[kMaxIfaces];
     unsigned   count_ = 0;
@@ -78,7 +88,8 @@ private:
     bool       force_cold_ = false;
     bool       busy_       = false;
     ucs_time_t next_cold_  = 0;
-    ucs_time_t cold_interval_;
+    ucs_time_t cold_interval_busy_;
+    ucs_time_t cold_interval_idle_;
     int        epoll_fd_;
 };
 
