@@ -8,7 +8,9 @@
 #include "md.h"
 #include "version.h"
 
+#include <compare>
 #include <cstring>
+#include <tuple>
 
 namespace fuselink {
 namespace {
@@ -23,11 +25,36 @@ ucs_status_t query_md_resources(uct_component_t *component,
     return uct_md_query_single_md_resource(component, resources, count);
 }
 
+#if FUSELINK_UCX_MINOR == 13
+
 ucs_status_t component_rkey_unpack(uct_component_t *, const void *buffer,
                                    uct_rkey_t *rkey, void **handle)
 {
     return rkey_unpack(buffer, rkey, handle);
 }
+
+#else
+
+ucs_status_t component_rkey_unpack(uct_component_t *, const void *buffer,
+                                   const uct_rkey_unpack_params_t *,
+                                   uct_rkey_t *rkey, void **handle)
+{
+    return rkey_unpack(buffer, rkey, handle);
+}
+
+/* Any order will do that is the same each time: UCP sorts keys by it. */
+ucs_status_t component_rkey_compare(uct_component_t *, uct_rkey_t rkey1,
+                                    uct_rkey_t rkey2,
+                                    const uct_rkey_compare_params_t *,
+                                    int *result)
+{
+    const RegionKey &one = region_key(rkey1), &two = region_key(rkey2);
+    auto order = std::tie(one.id, one.key) <=> std::tie(two.id, two.key);
+    *result    = order < 0 ? -1 : order > 0 ? 1 : 0;
+    return UCS_OK;
+}
+
+#endif
 
 ucs_status_t component_rkey_release(uct_component_t *, uct_rkey_t,
                                     void *handle)
@@ -73,6 +100,9 @@ uct_tl_t        transport = {};
     component.rkey_unpack        = component_rkey_unpack;
     component.rkey_ptr           = component_rkey_ptr;
     component.rkey_release       = component_rkey_release;
+#if FUSELINK_UCX_MINOR != 13
+    component.rkey_compare       = component_rkey_compare;
+#endif
     component.md_config.name     = "fuselink memory domain";
     component.md_config.prefix   = kConfigPrefix;
     component.md_config.table    = md_config_table;

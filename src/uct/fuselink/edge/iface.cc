@@ -4,79 +4,60 @@
 #include "local_iface.h"
 #include "md.h"
 #include "rails_iface.h"
+#include "refusal.h"
 
 #include <cstring>
 
 namespace fuselink {
-namespace {
-
-/* One stub for any signature: the arguments are ignored. */
-template <typename R, typename... Args> R refuse(Args...)
-{
-    return static_cast<R>(UCS_ERR_UNSUPPORTED);
-}
-
-template <typename R, typename... Args>
-void set_refusal(R (*&slot)(Args...))
-{
-    slot = refuse<R, Args...>;
-}
-
-} // namespace
 
 uct_iface_ops_t unsupported_ops()
 {
     uct_iface_ops_t ops;
     memset(&ops, 0, sizeof(ops));
-    set_refusal(ops.ep_put_short);
-    set_refusal(ops.ep_put_bcopy);
-    set_refusal(ops.ep_put_zcopy);
-    set_refusal(ops.ep_get_short);
-    set_refusal(ops.ep_get_bcopy);
-    set_refusal(ops.ep_get_zcopy);
-    set_refusal(ops.ep_am_short);
-    set_refusal(ops.ep_am_short_iov);
-    set_refusal(ops.ep_am_bcopy);
-    set_refusal(ops.ep_am_zcopy);
-    set_refusal(ops.ep_atomic_cswap64);
-    set_refusal(ops.ep_atomic_cswap32);
-    set_refusal(ops.ep_atomic32_post);
-    set_refusal(ops.ep_atomic64_post);
-    set_refusal(ops.ep_atomic32_fetch);
-    set_refusal(ops.ep_atomic64_fetch);
-    set_refusal(ops.ep_tag_eager_short);
-    set_refusal(ops.ep_tag_eager_bcopy);
-    set_refusal(ops.ep_tag_eager_zcopy);
-    ops.ep_tag_rndv_zcopy = [](uct_ep_h, uct_tag_t, const void *, unsigned,
-                               const uct_iov_t *, size_t, unsigned,
-                               uct_completion_t *) -> ucs_status_ptr_t {
-        return UCS_STATUS_PTR(UCS_ERR_UNSUPPORTED);
-    };
-    set_refusal(ops.ep_tag_rndv_cancel);
-    set_refusal(ops.ep_tag_rndv_request);
-    set_refusal(ops.iface_tag_recv_zcopy);
-    set_refusal(ops.iface_tag_recv_cancel);
-    set_refusal(ops.ep_pending_add);
-    ops.ep_pending_purge = [](uct_ep_h, uct_pending_purge_callback_t,
-                              void *) {};
-    set_refusal(ops.ep_flush);
-    set_refusal(ops.ep_fence);
-    set_refusal(ops.ep_check);
-    set_refusal(ops.ep_create);
-    set_refusal(ops.ep_connect);
-    set_refusal(ops.ep_disconnect);
-    set_refusal(ops.cm_ep_conn_notify);
-    set_refusal(ops.ep_get_address);
-    set_refusal(ops.ep_connect_to_ep);
-    set_refusal(ops.iface_accept);
-    set_refusal(ops.iface_reject);
-    set_refusal(ops.iface_flush);
-    set_refusal(ops.iface_fence);
-    set_refusal(ops.iface_event_fd_get);
-    set_refusal(ops.iface_event_arm);
-    set_refusal(ops.iface_query);
-    set_refusal(ops.iface_get_device_address);
-    set_refusal(ops.iface_get_address);
+    ops.ep_put_short             = kRefuse;
+    ops.ep_put_bcopy             = kRefuse;
+    ops.ep_put_zcopy             = kRefuse;
+    ops.ep_get_short             = kRefuse;
+    ops.ep_get_bcopy             = kRefuse;
+    ops.ep_get_zcopy             = kRefuse;
+    ops.ep_am_short              = kRefuse;
+    ops.ep_am_short_iov          = kRefuse;
+    ops.ep_am_bcopy              = kRefuse;
+    ops.ep_am_zcopy              = kRefuse;
+    ops.ep_atomic_cswap64        = kRefuse;
+    ops.ep_atomic_cswap32        = kRefuse;
+    ops.ep_atomic32_post         = kRefuse;
+    ops.ep_atomic64_post         = kRefuse;
+    ops.ep_atomic32_fetch        = kRefuse;
+    ops.ep_atomic64_fetch        = kRefuse;
+    ops.ep_tag_eager_short       = kRefuse;
+    ops.ep_tag_eager_bcopy       = kRefuse;
+    ops.ep_tag_eager_zcopy       = kRefuse;
+    ops.ep_tag_rndv_zcopy        = kRefuse;
+    ops.ep_tag_rndv_cancel       = kRefuse;
+    ops.ep_tag_rndv_request      = kRefuse;
+    ops.iface_tag_recv_zcopy     = kRefuse;
+    ops.iface_tag_recv_cancel    = kRefuse;
+    ops.ep_pending_add           = kRefuse;
+    ops.ep_pending_purge         = kRefuse;
+    ops.ep_flush                 = kRefuse;
+    ops.ep_fence                 = kRefuse;
+    ops.ep_check                 = kRefuse;
+    ops.ep_create                = kRefuse;
+    ops.ep_connect               = kRefuse;
+    ops.ep_disconnect            = kRefuse;
+    ops.cm_ep_conn_notify        = kRefuse;
+    ops.ep_get_address           = kRefuse;
+    ops.ep_connect_to_ep         = kRefuse;
+    ops.iface_accept             = kRefuse;
+    ops.iface_reject             = kRefuse;
+    ops.iface_flush              = kRefuse;
+    ops.iface_fence              = kRefuse;
+    ops.iface_event_fd_get       = kRefuse;
+    ops.iface_event_arm          = kRefuse;
+    ops.iface_query              = kRefuse;
+    ops.iface_get_device_address = kRefuse;
+    ops.iface_get_address        = kRefuse;
     return ops;
 }
 

@@ -2,6 +2,7 @@
 #include "local_iface.h"
 
 #include "iface.h"
+#include "internal_ops.h"
 #include "md.h"
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 
 namespace fuselink {
 namespace {
-
-uct_iface_internal_ops_t base_internal_ops = uct_base_iface_internal_ops;
 
 /* In an interface address: lengths of the parts that follow. */
 struct LocalAddressHeader {
@@ -62,8 +61,8 @@ ucs_status_t LocalIface::init(uct_md_h tl_md, uct_worker_h worker,
     is_self_ = strcmp(params->mode.device.dev_name, kSelfDevice) == 0;
 
     uct_iface_ops_t ops = ops_table();
-    ucs_status_t status = init_base_iface(this, &ops, &base_internal_ops, tl_md,
-                                          worker, params, config);
+    ucs_status_t status = init_base_iface(this, &ops, internal_ops_table(),
+                                          tl_md, worker, params, config);
     if (status != UCS_OK) {
         return status;
     }

@@ -2,6 +2,7 @@
 #include "md_ops.h"
 
 #include "md.h"
+#include "refusal.h"
 
 #include <cstring>
 
@@ -56,6 +57,11 @@ template <typename Attr> void fill_attr(Attr *attr)
     attr->max_reg                = ULONG_MAX;
 }
 
+ucs_linear_func_t registration_cost()
+{
+    return ucs_linear_func_make(100e-9, 0);
+}
+
 } // namespace
 
 ucs_status_t rkey_unpack(const void *buffer, uct_rkey_t *rkey, void **handle)
@@ -78,18 +84,20 @@ ucs_status_t rkey_release(void *handle)
     return UCS_OK;
 }
 
-#if FUSELINK_UCX_MINOR == 13
-
 namespace {
+
+const auto kFlags = UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH |
+                    UCT_MD_FLAG_NEED_RKEY;
+
+#if FUSELINK_UCX_MINOR == 13
 
 ucs_status_t md_query(uct_md_h, uct_md_attr_t *attr)
 {
     memset(attr, 0, sizeof(*attr));
-    attr->cap.flags = UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH |
-                      UCT_MD_FLAG_NEED_RKEY;
+    attr->cap.flags = kFlags;
     fill_attr(&attr->cap);
     attr->rkey_packed_size = sizeof(PackedKey);
-    attr->reg_cost         = ucs_linear_func_make(100e-9, 0);
+    attr->reg_cost         = registration_cost();
     memset(&attr->local_cpus, 0xff, sizeof(attr->local_cpus));
     return UCS_OK;
 }
@@ -107,57 +115,68 @@ ucs_status_t md_mkey_pack(uct_md_h, uct_mem_h memh,
     return UCS_OK;
 }
 
-ucs_status_t md_mem_query(uct_md_h, const void *, size_t, uct_md_mem_attr_t *)
-{
-    return UCS_ERR_UNSUPPORTED;
-}
-
 int md_is_sockaddr_accessible(uct_md_h, const ucs_sock_addr_t *,
                               uct_sockaddr_accessibility_t)
 {
     return 0;
 }
 
-ucs_status_t md_detect_memory_type(uct_md_h, const void *, size_t,
-                                   ucs_memory_type_t *)
+#elif FUSELINK_UCX_MINOR == 22
+
+ucs_status_t md_query(uct_md_h, uct_md_attr_v2_t *attr)
 {
-    return UCS_ERR_UNSUPPORTED;
+    uct_md_base_md_query(attr); /* all fields, the new ones too */
+    attr->flags = kFlags;
+    fill_attr(attr);
+    attr->rkey_packed_size = sizeof(PackedKey);
+    attr->reg_cost         = registration_cost();
+    return UCS_OK;
 }
 
-ucs_status_t md_mem_alloc(uct_md_h, size_t *, void **, ucs_memory_type_t,
-                          unsigned, const char *, uct_mem_h *)
+ucs_status_t md_mem_reg(uct_md_h md, void *address, size_t length,
+                        const uct_md_mem_reg_params_t *, uct_mem_h *memh)
 {
-    return UCS_ERR_UNSUPPORTED;
+    return mem_reg(Md::from(md), address, length, memh);
 }
 
-ucs_status_t md_mem_free(uct_md_h, uct_mem_h)
+/* The key opens the whole region; the range that it is packed for is only a
+ * hint. */
+ucs_status_t md_mkey_pack(uct_md_h, uct_mem_h memh, void *, size_t,
+                          const uct_md_mkey_pack_params_t *params,
+                          void *buffer)
 {
-    return UCS_ERR_UNSUPPORTED;
+    uint64_t flags = (params->field_mask & UCT_MD_MKEY_PACK_FIELD_FLAGS) ?
+                         params->flags : 0;
+    if (flags != 0) { /* neither exported nor invalidated keys */
+        return UCS_ERR_UNSUPPORTED;
+    }
+    pack_key(memh, buffer);
+    return UCS_OK;
 }
 
-ucs_status_t md_mem_advise(uct_md_h, uct_mem_h, void *, size_t, unsigned)
-{
-    return UCS_ERR_UNSUPPORTED;
-}
+#endif
 
 } // namespace
 
 uct_md_ops_t md_ops = {
     .close                  = md_close,
     .query                  = md_query,
-    .mem_alloc              = md_mem_alloc,
-    .mem_free               = md_mem_free,
-    .mem_advise             = md_mem_advise,
+    .mem_alloc              = kRefuse,
+    .mem_free               = kRefuse,
+    .mem_advise             = kRefuse,
     .mem_reg                = md_mem_reg,
     .mem_dereg              = mem_dereg,
-    .mem_query              = md_mem_query,
+    .mem_query              = kRefuse,
     .mkey_pack              = md_mkey_pack,
+#if FUSELINK_UCX_MINOR == 13
     .is_sockaddr_accessible = md_is_sockaddr_accessible,
-    .detect_memory_type     = md_detect_memory_type,
-};
-
 #else
-#error "no MD operations for this minor version of UCX"
+    .mem_attach             = kRefuse,
 #endif
+    .detect_memory_type     = kRefuse,
+#if FUSELINK_UCX_MINOR == 22
+    .mem_elem_pack          = kRefuse,
+#endif
+};
 
 } // namespace fuselink

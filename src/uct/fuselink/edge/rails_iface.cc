@@ -3,6 +3,7 @@
 
 #include "../config/config.h"
 #include "iface.h"
+#include "internal_ops.h"
 #include "md.h"
 #include "rails_ep.h"
 
@@ -11,8 +12,6 @@
 
 namespace fuselink {
 namespace {
-
-uct_iface_internal_ops_t base_internal_ops = uct_base_iface_internal_ops;
 
 /* Largest single put or get that is accepted. */
 constexpr size_t kMaxBulk = size_t{1} << 40;
@@ -88,8 +87,8 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     }
 
     uct_iface_ops_t ops = ops_table();
-    status = init_base_iface(this, &ops, &base_internal_ops, tl_md, tl_worker,
-                             params, tl_config);
+    status = init_base_iface(this, &ops, internal_ops_table(), tl_md,
+                             tl_worker, params, tl_config);
     if (status != UCS_OK) {
         return status;
     }
@@ -137,7 +136,8 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
                             UCT_IFACE_FLAG_CB_SYNC |
                             UCT_IFACE_FLAG_CONNECT_TO_IFACE |
                             UCT_IFACE_FLAG_EP_CHECK |
-                            UCT_IFACE_FLAG_ERRHANDLE_PEER_FAILURE;
+                            UCT_IFACE_FLAG_ERRHANDLE_PEER_FAILURE |
+                            kInterNodeFlag;
     attr->cap.event_flags = UCT_IFACE_FLAG_EVENT_SEND_COMP |
                             UCT_IFACE_FLAG_EVENT_RECV |
                             UCT_IFACE_FLAG_EVENT_FD;
@@ -162,7 +162,8 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
                                     lane.cap.am.max_zcopy - kUser);
             am.max_hdr   = std::min({am.max_hdr, lane.cap.am.max_hdr - kUser,
                                      size_t{504}});
-            am.max_iov   = std::min(am.max_iov, lane.cap.am.max_iov);
+            am.max_iov   = std::min({am.max_iov, lane.cap.am.max_iov,
+                                     size_t{16}});
         } else {
             attr->cap.flags &= ~UCT_IFACE_FLAG_AM_ZCOPY;
         }

@@ -3,25 +3,76 @@
 
 #include "../ucx.h"
 
+#include <climits>
+#include <cstdio>
 #include <dlfcn.h>
 
 namespace fuselink {
 namespace {
 
-/* Functions of libuct by which minor versions differ: each exists since the
- * minor version beside it. Read off the sources of the releases 1.13 to
- * 1.22; what they cannot tell apart, libucp's own version does later. */
+/* Functions of libuct that exist since the minor version beside them, without
+ * a break. Read off the sources of the releases 1.12 to 1.22 and of what
+ * follows 1.22. */
 struct Milestone {
     int         from;
     const char *symbol;
 };
 
 constexpr Milestone kMilestones[] = {
+    {13, "uct_component_register"},
     {14, "uct_ep_connect_to_ep_v2"},
     {16, "uct_base_rkey_compare"},
     {19, "uct_rkey_unpack_v2"},
+    {20, "uct_ep_get_device_ep"},
     {21, "uct_md_mem_elem_pack"},
+    {23, "uct_iface_query_v2_init"},
 };
+
+/* Went away in 1.21 and came back in 1.22: tells the two apart. */
+constexpr const char *kNotIn21 = "uct_iface_base_query_v2";
+
+bool exists(const char *symbol)
+{
+    return dlsym(RTLD_DEFAULT, symbol) != nullptr;
+}
+
+/* Minor versions of which libuct can be, as far as its functions tell. */
+struct MinorRange {
+    int from = 0;
+    int to   = INT_MAX;
+
+    bool holds(int minor) const { return from <= minor && minor <= to; }
+
+    void print(char *text, size_t size) const
+    {
+        if (to == INT_MAX) {
+            snprintf(text, size, "1.%d or later", from);
+        } else if (from == 0) {
+            snprintf(text, size, "1.%d or older", to);
+        } else if (from == to) {
+            snprintf(text, size, "1.%d", from);
+        } else {
+            snprintf(text, size, "1.%d to 1.%d", from, to);
+        }
+    }
+};
+
+MinorRange minor_range()
+{
+    MinorRange range;
+    for (const auto &milestone : kMilestones) {
+        if (!exists(milestone.symbol)) {
+            range.to = milestone.from - 1;
+            break;
+        }
+        range.from = milestone.from;
+    }
+    if (range.from == 21) {
+        bool is_21 = !exists(kNotIn21);
+        range      = is_21 ? MinorRange{21, 21} : MinorRange{22, range.to};
+    }
+    return range;
+}
 
 bool refuse(const char *running)
 {
@@ -61,18 +112,13 @@ bool version_layout_matches()
     if (running_version(major, minor)) {
         return version_matches_exactly();
     }
-    for (const auto &milestone : kMilestones) {
-        bool exists   = dlsym(RTLD_DEFAULT, milestone.symbol) != nullptr;
-        bool expected = FUSELINK_UCX_MINOR >= milestone.from;
-        if (exists != expected) {
-            char text[32];
-            snprintf(text, sizeof(text), exists ? "1.%d or later" :
-                                                  "older than 1.%d",
-                     milestone.from);
-            return refuse(text);
-        }
+    MinorRange range = minor_range();
+    if (FUSELINK_UCX_MAJOR == 1 && range.holds(FUSELINK_UCX_MINOR)) {
+        return true;
     }
-    return true;
+    char text[32];
+    range.print(text, sizeof(text));
+    return refuse(text);
 }
 
 bool version_matches_exactly()
