@@ -60,7 +60,7 @@ ucs_status_t LocalIface::init(uct_md_h tl_md, uct_worker_h worker,
     Md &md   = Md::from(tl_md);
     is_self_ = strcmp(params->mode.device.dev_name, kSelfDevice) == 0;
 
-    uct_iface_ops_t ops = ops_table();
+    uct_iface_ops_t ops = ops_table(is_self_);
     ucs_status_t status = init_base_iface(this, &ops, internal_ops_table(),
                                           tl_md, worker, params, config);
     if (status != UCS_OK) {
@@ -247,6 +247,13 @@ int LocalIface::is_reachable(const uct_iface_h tl_iface,
     if (iface_addr == nullptr) {
         return 1;
     }
+    /* This interface itself is reached by device `self`; offering both would
+     * make UCP split its messages to itself over the two. */
+    std::vector<uint8_t> own;
+    if (!iface.is_self_ && iface.pack_address(own) == UCS_OK &&
+        memcmp(own.data(), iface_addr, own.size()) == 0) {
+        return 0;
+    }
     std::vector<uint8_t> device, message, bulk;
     return split_address(iface_addr, device, message, bulk) &&
            iface.messages_->is_reachable(device, message) &&
@@ -330,10 +337,10 @@ void LocalIface::close(uct_iface_h iface)
     delete &from(iface);
 }
 
-uct_iface_ops_t LocalIface::ops_table()
+uct_iface_ops_t LocalIface::ops_table(bool is_self)
 {
     uct_iface_ops_t ops = unsupported_ops();
-    LocalEp::set_ops(ops);
+    LocalEp::set_ops(ops, is_self);
     ops.iface_flush              = flush;
     ops.iface_fence              = fence;
     ops.iface_progress_enable    = progress_enable;
@@ -527,13 +534,13 @@ ucs_status_t LocalEp::check(uct_ep_h ep, unsigned flags,
     return uct_ep_check(from(ep).messages_, flags, comp);
 }
 
-void LocalEp::set_ops(uct_iface_ops_t &ops)
+void LocalEp::set_ops(uct_iface_ops_t &ops, bool is_self)
 {
     ops.ep_am_short      = am_short;
     ops.ep_am_short_iov  = am_short_iov;
     ops.ep_am_bcopy      = am_bcopy;
-    ops.ep_put_zcopy     = put_zcopy;
-    ops.ep_get_zcopy     = get_zcopy;
+    ops.ep_put_zcopy     = is_self ? self_put_zcopy : put_zcopy;
+    ops.ep_get_zcopy     = is_self ? self_get_zcopy : get_zcopy;
     ops.ep_pending_add   = pending_add;
     ops.ep_pending_purge = pending_purge;
     ops.ep_flush         = flush;

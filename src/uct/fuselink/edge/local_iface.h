@@ -43,7 +43,7 @@ private:
     friend class LocalEp;
     LocalIface() = default;
 
-    static uct_iface_ops_t ops_table();
+    static uct_iface_ops_t ops_table(bool is_self);
 
     ucs_status_t init(uct_md_h md, uct_worker_h worker,
                       const uct_iface_params_t *params,
@@ -90,8 +90,8 @@ public:
         return *static_cast<LocalEp *>(reinterpret_cast<uct_base_ep_t *>(ep));
     }
 
-    /* Fills in the endpoint operations. */
-    static void set_ops(uct_iface_ops_t &ops);
+    /* Fills in the endpoint operations of one of the two devices. */
+    static void set_ops(uct_iface_ops_t &ops, bool is_self);
 
 private:
     LocalEp() = default;
