@@ -125,11 +125,11 @@ void meter_round_trip(benchmark::State &state)
 
 } // namespace
 
-#define FOR_PATHS(_function, _policy)                                        \
-    BENCHMARK_CAPTURE(_function, _policy, #_policy)                          \
-            ->Arg(1)                                                         \
-            ->Arg(4)                                                         \
-            ->Arg(16)                                                        \
+#define FOR_PATHS(_function, _policy)                                          \
+    BENCHMARK_CAPTURE(_function, _policy, #_policy)                            \
+            ->Arg(1)                                                           \
+            ->Arg(4)                                                           \
+            ->Arg(16)                                                          \
             ->Arg(32)
 
 FOR_PATHS(bulk, single);

@@ -2,9 +2,9 @@
 #ifndef FUSELINK_TEST_SCHED_RAIL_MODEL_H
 #define FUSELINK_TEST_SCHED_RAIL_MODEL_H
 
-#include "policy.h"
-#include "rate_meter.h"
-#include "window.h"
+#include "uct/fuselink/sched/policy.h"
+#include "uct/fuselink/sched/rate_meter.h"
+#include "uct/fuselink/sched/window.h"
 
 #include <cstdint>
 #include <functional>
@@ -26,7 +26,7 @@
 namespace fuselink::sched::test {
 
 struct RailSpec {
-    Rate  rate;
+    Rate rate;
     Nanos overhead = Nanos::micros(100);
     /* From these instants on the rail has another rate (ascending). */
     std::vector<std::pair<Nanos, Rate>> changes{};
@@ -38,35 +38,35 @@ struct RailSpec {
 
 struct ModelOptions {
     Limits limits{};
-    bool   oracle = false;        /* views carry the true rate */
-    bool   weights = false;       /* views carry the prior (for stripe) */
-    bool   show_drained = true;   /* fill PathView::drained */
-    double service_noise = 0;     /* +- this fraction of a chunk's time */
-    Nanos  ack_noise{};           /* up to this much later */
-    Nanos  poll_every{};          /* acknowledgements seen only at multiples */
+    bool oracle = false;      /* views carry the true rate */
+    bool weights = false;     /* views carry the prior (for stripe) */
+    bool show_drained = true; /* fill PathView::drained */
+    double service_noise = 0; /* +- this fraction of a chunk's time */
+    Nanos ack_noise{};        /* up to this much later */
+    Nanos poll_every{};       /* acknowledgements seen only at multiples */
     uint64_t seed = 1;
     /* Closes a rail while it has this many chunks queued; 0: never. */
     uint32_t queue_depth = 0;
 };
 
 struct Posted {
-    Nanos    when;
+    Nanos when;
     uint32_t transfer;
     uint32_t path;
-    Bytes    length;
+    Bytes length;
 };
 
 struct TransferSpec {
-    Bytes    size;
-    Nanos    start{};
+    Bytes size;
+    Nanos start{};
     uint32_t home = 0;
 };
 
 class Model {
 public:
     Model(const Policy &policy, std::vector<RailSpec> rails,
-          ModelOptions options = {}) :
-        m_policy(policy), m_options(options), m_rng(options.seed)
+          ModelOptions options = {})
+        : m_policy(policy), m_options(options), m_rng(options.seed)
     {
         for (RailSpec &spec : rails) {
             m_rails.emplace_back(spec);
@@ -153,31 +153,31 @@ public:
 
 private:
     struct Rail {
-        explicit Rail(const RailSpec &s) :
-            spec(s), meter(s.prior.value_or(s.rate),
-                           s.told_overhead.value_or(s.overhead))
+        explicit Rail(const RailSpec &s)
+            : spec(s), meter(s.prior.value_or(s.rate),
+                             s.told_overhead.value_or(s.overhead))
         {
         }
-        RailSpec  spec;
+        RailSpec spec;
         RateMeter meter;
-        Nanos     busy_until{};
-        Nanos     last_ack{};
-        uint32_t  queued = 0;
+        Nanos busy_until{};
+        Nanos last_ack{};
+        uint32_t queued = 0;
     };
 
     struct Live {
         uint32_t id = 0;
-        Nanos    start{};
-        Demand   demand{};
-        Bytes    unacked{};
+        Nanos start{};
+        Demand demand{};
+        Bytes unacked{};
     };
 
     struct Event {
-        Nanos    when;
+        Nanos when;
         uint64_t order;
         uint32_t path;
         uint32_t transfer;
-        Bytes    length;
+        Bytes length;
         bool operator>(const Event &o) const
         {
             return (when != o.when) ? when > o.when : order > o.order;
@@ -254,8 +254,8 @@ private:
                 live.demand.backlog += m_all[m_live[i]].demand.remaining;
             }
             const std::vector<PathView> paths = views();
-            const Choice c = m_policy.next(paths, live.demand,
-                                           m_options.limits);
+            const Choice c =
+                    m_policy.next(paths, live.demand, m_options.limits);
             if (!c) {
                 return;
             }
@@ -282,7 +282,8 @@ private:
         } else if (!paths[c.path].open) {
             what = "closed path";
         } else if (!paths[c.path].in_flight.is_zero() &&
-                   paths[c.path].in_flight >= paths[c.path].window) {
+                   paths[c.path].in_flight >= paths[c.path].window)
+        {
             what = "window full";
         } else if (c.length < m_options.limits.min_chunk &&
                    c.length != d.remaining) {
@@ -306,8 +307,7 @@ private:
         rail.busy_until = end;
         Nanos ack = end + rail.spec.overhead;
         if (m_options.ack_noise > Nanos()) {
-            ack += Nanos::seconds(
-                    uniform(0, m_options.ack_noise.as_seconds()));
+            ack += Nanos::seconds(uniform(0, m_options.ack_noise.as_seconds()));
         }
         ack = std::max(ack, rail.last_ack);
         rail.last_ack = ack;

@@ -22,13 +22,13 @@ constexpr bool has_room(const PathView &path) noexcept
 }
 
 /** The largest chunk for a path: it leaves room for others in its window, so
- *  that the path does not fall idle between two chunks. */
+ *  that the path does not fall idle between two chunks. Never 0. */
 constexpr Bytes largest_chunk(const PathView &path,
                               const Limits &limits) noexcept
 {
-    return std::min(limits.max_chunk,
-                    std::max(limits.min_chunk,
-                             path.window / chunks_per_window));
+    const Bytes part =
+            std::max(limits.min_chunk, path.window / chunks_per_window);
+    return std::max(std::min(limits.max_chunk, part), Bytes(1));
 }
 
 /**
@@ -42,8 +42,8 @@ constexpr Bytes chunk_length(Bytes want, Bytes remaining,
 {
     constexpr uint64_t align = 256;
     const Bytes least = std::max(limits.min_chunk, Bytes(1));
-    const Bytes most = std::min(remaining,
-                                std::max(limits.max_chunk, Bytes(1)));
+    const Bytes most =
+            std::min(remaining, std::max(limits.max_chunk, Bytes(1)));
 
     want = std::min(std::max(want, least), most);
     if (most == remaining && remaining - want < least) {

@@ -29,8 +29,8 @@ double as_double(Bytes bytes) noexcept
 Choice Finish::next(std::span<const PathView> paths, Demand &demand,
                     const Limits &limits) const noexcept
 {
-    const auto count = static_cast<uint32_t>(
-            std::min<size_t>(paths.size(), max_paths));
+    const auto count =
+            static_cast<uint32_t>(std::min<size_t>(paths.size(), max_paths));
     if ((count == 0) || demand.remaining.is_zero()) {
         return Choice::none();
     }
@@ -55,16 +55,16 @@ Choice Finish::next(std::span<const PathView> paths, Demand &demand,
         const double rate = std::max(path.rate.bytes_per_second(), 1.0);
         const double latency = std::max(path.overhead, Nanos()).as_seconds();
         vessels.rate[p] = rate;
-        vessels.base[p] = rate * latency +
-                          as_double(path.in_flight - path.drained);
+        vessels.base[p] =
+                rate * latency + as_double(path.in_flight - path.drained);
     }
     if (free == 0) {
         return Choice::none();
     }
 
     const Bytes work = demand.remaining + demand.backlog;
-    const double level = vessels.pour(as_double(work),
-                                      as_double(limits.min_chunk), members);
+    const double min_share = as_double(limits.min_chunk);
+    const double level = vessels.pour(as_double(work), min_share, members);
 
     Choice best = Choice::none();
     probes &= ~members;
@@ -80,23 +80,26 @@ Choice Finish::next(std::span<const PathView> paths, Demand &demand,
         }
     }
 
-    const double plenty = hold_time * limits.chunk_time.as_seconds();
+    const double plenty =
+            hold_time * std::max(limits.chunk_time, Nanos()).as_seconds();
     double best_time = 0;
     for_each(members & free, [&](uint32_t p) {
         const PathView &path = paths[p];
-        const double share = vessels.share(p, level);
-        Bytes length = std::min(quantum_for(path.rate, limits),
-                                largest_chunk(path, limits));
+        const double share = std::max(vessels.share(p, level), min_share);
+        Bytes length =
+                std::min(largest_chunk(path, limits),
+                         std::max(quantum_for(path.rate, limits), Bytes(1)));
         if ((share < hold_share * as_double(length)) &&
             (as_double(path.in_flight - path.drained) >
-             plenty * vessels.rate[p])) {
+             plenty * vessels.rate[p]))
+        {
             return;
         }
         if (share < as_double(length + limits.min_chunk)) {
             /* The path's last chunk; it takes a crumb of the share along. */
-            length = Bytes(static_cast<uint64_t>(std::max(share, 1.0)));
+            length = Bytes(static_cast<uint64_t>(share));
         }
-        length = std::min(length, demand.remaining);
+        length = std::clamp(length, Bytes(1), demand.remaining);
 
         const double time = vessels.finish(p, as_double(length));
         if (!best || (time < best_time)) {

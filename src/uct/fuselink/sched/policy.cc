@@ -13,11 +13,13 @@ constinit const Single single_policy;
 constinit const Stripe stripe_policy;
 
 constexpr PolicyInfo all_policies[] = {
-    {"single", "all bytes of a transfer on its home rail", &single_policy},
-    {"stripe", "fixed shares by reported bandwidth, as UCX multi-rail does",
-     &stripe_policy},
-    {"finish", "each chunk where it finishes first, by bytes in flight and "
-               "measured rate", &finish_policy},
+        {"single", "all bytes of a transfer on its home rail", &single_policy},
+        {"stripe", "fixed shares by reported bandwidth, as UCX multi-rail does",
+         &stripe_policy},
+        {"finish",
+         "each chunk where it finishes first, by bytes in flight and "
+         "measured rate",
+         &finish_policy},
 };
 
 } // namespace

@@ -98,7 +98,7 @@ struct Choice {
     {
         return !length.is_zero();
     }
-    constexpr bool operator==(const Choice&) const noexcept = default;
+    constexpr bool operator==(const Choice &) const noexcept = default;
 };
 
 /**
@@ -134,8 +134,8 @@ protected:
 
 /** An entry of the list of policies. */
 struct PolicyInfo {
-    const char   *name;
-    const char   *summary; /**< one line for a help text, no full stop */
+    const char *name;
+    const char *summary; /**< one line for a help text, no full stop */
     const Policy *policy;
 };
 

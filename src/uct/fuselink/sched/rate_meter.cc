@@ -9,9 +9,9 @@ namespace {
 /* A sample is credible after so much busy time, in which a scheduling hiccup
  * of the process no longer dominates, or on fast paths after so many bytes.
  * The first comes sooner, since nearly anything is better than a prior. */
-constexpr Nanos sample_time       = Nanos::millis(2);
+constexpr Nanos sample_time = Nanos::millis(2);
 constexpr Nanos first_sample_time = Nanos::micros(500);
-constexpr Bytes sample_bytes       = Bytes::mib(4);
+constexpr Bytes sample_bytes = Bytes::mib(4);
 constexpr Bytes first_sample_bytes = Bytes::mib(1);
 /* ... but no sample is shorter than this. */
 constexpr Nanos sample_least_time = Nanos::micros(50);
@@ -28,6 +28,9 @@ constexpr Nanos memory = Nanos::millis(64);
 /* A sample cannot count as further from a measured estimate than this factor:
  * a stall of a second must not send it to nothing, nor a burst to infinity. */
 constexpr double largest_step = 16;
+
+/* At least one part in so many of a chunk's time is taken to be its bytes'. */
+constexpr int64_t least_part = 8;
 
 /* Bounds of any estimate, bytes per second. */
 constexpr double slowest = 4096;
@@ -62,9 +65,9 @@ Rate bounded(Rate rate) noexcept
 
 } // namespace
 
-RateMeter::RateMeter(Rate prior, Nanos overhead) noexcept :
-    m_rate(bounded(prior.is_zero() ? default_prior : prior)),
-    m_overhead(std::max(overhead, Nanos()))
+RateMeter::RateMeter(Rate prior, Nanos overhead) noexcept
+    : m_rate(bounded(prior.is_zero() ? default_prior : prior)),
+      m_overhead(std::max(overhead, Nanos()))
 {
 }
 
@@ -73,9 +76,9 @@ void RateMeter::on_post(Nanos now, Bytes bytes) noexcept
     if (m_in_flight.is_zero()) {
         /* A busy period begins. Its first completion also pays the overhead;
          * the ones behind it in the pipe come without. */
-        m_served  = now;
-        m_lag     = m_overhead;
-        m_ramp    = true;
+        m_served = now;
+        m_lag = m_overhead;
+        m_ramp = true;
         m_largest = Bytes();
         if (m_known && wants_probe(now)) {
             m_evidence = std::min(m_evidence, stale_evidence);
@@ -92,28 +95,32 @@ void RateMeter::on_complete(Nanos now, Bytes bytes) noexcept
         return;
     }
 
+    Nanos latency;
     if (m_ramp) {
         /* An overhead that was stated too large must not make the path look
-         * infinitely fast: at least half of the time is the bytes' own. */
+         * infinitely fast: some of the time is the bytes' own. */
         m_ramp = false;
-        m_lag  = std::clamp(Nanos((now - m_served).count() / 2), Nanos(),
-                            m_overhead);
+        m_lag = std::clamp((now - m_served) * (least_part - 1) / least_part,
+                           Nanos(), m_overhead);
+        latency = m_lag;
     }
+
     /* Completions come in batches when the process was away. A sample that
      * ended within one would count its time but not its bytes, so it ends
      * before a completion that comes after a gap, or when nothing is left.
      * The first is too urgent for this; its error goes with the next. */
     const Nanos served = std::max(m_served, now - m_lag);
-    const Nanos gap    = served - m_served;
+    const Nanos gap = served - m_served;
     if (sample_is_credible() && (gap * m_sample_count * 4 >= m_sample_time)) {
         fold(now);
     }
-    m_sample_time  += gap;
+    m_sample_span += gap + latency;
+    m_sample_time += gap;
     m_sample_bytes += bytes;
     m_sample_count += 1;
-    m_served        = served;
-    m_in_flight    -= bytes;
-    m_largest       = std::min(m_largest, m_in_flight);
+    m_served = served;
+    m_in_flight -= bytes;
+    m_largest = std::min(m_largest, m_in_flight);
     if ((m_in_flight.is_zero() || !m_known) && sample_is_credible()) {
         fold(now);
     }
@@ -123,18 +130,18 @@ void RateMeter::on_abandon(Nanos now, Bytes bytes) noexcept
 {
     /* Nobody knows how much of the time went into these bytes, so it counts
      * for nothing, and what was measured before stands. */
-    m_served     = std::max(m_served, now - m_lag);
+    m_served = std::max(m_served, now - m_lag);
     m_in_flight -= std::min(bytes, m_in_flight);
-    m_largest    = std::min(m_largest, m_in_flight);
+    m_largest = std::min(m_largest, m_in_flight);
 }
 
 bool RateMeter::sample_is_credible() const noexcept
 {
-    const Nanos enough_time  = m_known ? sample_time : first_sample_time;
+    const Nanos enough_time = m_known ? sample_time : first_sample_time;
     const Bytes enough_bytes = m_known ? sample_bytes : first_sample_bytes;
-    return (m_sample_time >= enough_time) ||
+    return (m_sample_span >= enough_time) ||
            ((m_sample_bytes >= enough_bytes) &&
-            (m_sample_time >= sample_least_time));
+            (m_sample_span >= sample_least_time));
 }
 
 void RateMeter::fold(Nanos now) noexcept
@@ -146,14 +153,15 @@ void RateMeter::fold(Nanos now) noexcept
                             m_rate * largest_step);
     }
 
-    const Nanos time    = std::min(m_sample_time, memory);
+    const Nanos time = std::min(m_sample_time, memory);
     const double weight = time.as_seconds() / (time + m_evidence).as_seconds();
-    m_rate     = bounded(m_rate * (1 - weight) + sample * weight);
+    m_rate = bounded(m_rate * (1 - weight) + sample * weight);
     m_evidence = std::min(m_evidence + time, memory);
 
-    m_known        = true;
-    m_last_fold    = now;
-    m_sample_time  = Nanos();
+    m_known = true;
+    m_last_fold = now;
+    m_sample_span = Nanos();
+    m_sample_time = Nanos();
     m_sample_bytes = Bytes();
     m_sample_count = 0;
 }

@@ -69,18 +69,19 @@ private:
     void fold(Nanos now) noexcept;
 
     Rate m_rate;
-    Rate m_latest;          /* the latest sample, as it was */
+    Rate m_latest; /* the latest sample, as it was */
     Nanos m_overhead;
-    Nanos m_lag;            /* overhead as used in this busy period */
-    Nanos m_served;         /* the path has been serving its head since then */
+    Nanos m_lag;    /* overhead as used in this busy period */
+    Nanos m_served; /* the path has been serving its head since then */
     Nanos m_last_fold;
-    Nanos m_evidence;       /* busy time the estimate rests on, capped */
-    Nanos m_sample_time;    /* the sample being collected */
-    Bytes m_sample_bytes;
+    Nanos m_evidence;     /* busy time the estimate rests on, capped */
+    Nanos m_sample_span;  /* the sample being collected: its busy time, */
+    Nanos m_sample_time;  /* the same without overhead, */
+    Bytes m_sample_bytes; /* and what was completed in it */
     int64_t m_sample_count = 0;
     Bytes m_in_flight;
-    Bytes m_largest;        /* no chunk in flight is larger */
-    bool m_ramp = false;    /* nothing completed in this busy period yet */
+    Bytes m_largest;     /* no chunk in flight is larger */
+    bool m_ramp = false; /* nothing completed in this busy period yet */
     bool m_known = false;
 };
 

@@ -8,8 +8,8 @@ namespace fuselink::sched {
 Choice Single::next(std::span<const PathView> paths, Demand &demand,
                     const Limits &limits) const noexcept
 {
-    const auto count = static_cast<uint32_t>(
-            std::min<size_t>(paths.size(), max_paths));
+    const auto count =
+            static_cast<uint32_t>(std::min<size_t>(paths.size(), max_paths));
     if ((count == 0) || demand.remaining.is_zero()) {
         return Choice::none();
     }

@@ -10,8 +10,8 @@ namespace fuselink::sched {
 Choice Stripe::next(std::span<const PathView> paths, Demand &demand,
                     const Limits &limits) const noexcept
 {
-    const auto count = static_cast<uint32_t>(
-            std::min<size_t>(paths.size(), max_paths));
+    const auto count =
+            static_cast<uint32_t>(std::min<size_t>(paths.size(), max_paths));
     if ((count == 0) || demand.remaining.is_zero()) {
         return Choice::none();
     }
@@ -32,10 +32,9 @@ Choice Stripe::next(std::span<const PathView> paths, Demand &demand,
     const double per_weight = total / sum;
     double rounds = 1;
     for (uint32_t i = 0; i < count; ++i) {
-        const double weight = all_equal ? 1 :
-                                          paths[i].rate.bytes_per_second();
-        const auto most = static_cast<double>(
-                std::max(largest_chunk(paths[i], limits), Bytes(1)).count());
+        const double weight = all_equal ? 1 : paths[i].rate.bytes_per_second();
+        const auto most =
+                static_cast<double>(largest_chunk(paths[i], limits).count());
         rounds = std::max(rounds, std::ceil(per_weight * weight / most));
     }
 
@@ -50,8 +49,7 @@ Choice Stripe::next(std::span<const PathView> paths, Demand &demand,
     }
     demand.cursor = (turn + 1) % count;
 
-    const double weight = all_equal ? 1 :
-                                      paths[turn].rate.bytes_per_second();
+    const double weight = all_equal ? 1 : paths[turn].rate.bytes_per_second();
     const Bytes piece(
             static_cast<uint64_t>(std::ceil(per_weight * weight / rounds)));
     return Choice{turn, chunk_length(piece, demand.remaining, limits)};

@@ -31,15 +31,15 @@ public:
     constexpr uint64_t count() const noexcept { return m_n; }
     constexpr bool is_zero() const noexcept { return m_n == 0; }
 
-    constexpr auto operator<=>(const Bytes&) const noexcept = default;
+    constexpr auto operator<=>(const Bytes &) const noexcept = default;
 
     /* A sum stops at max(), a difference stops at zero. */
-    constexpr Bytes& operator+=(Bytes b) noexcept
+    constexpr Bytes &operator+=(Bytes b) noexcept
     {
         m_n = (m_n > max().m_n - b.m_n) ? max().m_n : m_n + b.m_n;
         return *this;
     }
-    constexpr Bytes& operator-=(Bytes b) noexcept
+    constexpr Bytes &operator-=(Bytes b) noexcept
     {
         m_n = (b.m_n > m_n) ? 0 : m_n - b.m_n;
         return *this;
@@ -54,8 +54,7 @@ public:
     }
     friend constexpr Bytes operator*(Bytes a, uint64_t k) noexcept
     {
-        return Bytes((k != 0 && a.m_n > max().m_n / k) ? max().m_n :
-                                                         a.m_n * k);
+        return Bytes((k != 0 && a.m_n > max().m_n / k) ? max().m_n : a.m_n * k);
     }
     /** Rounds down; dividing by zero gives max(). */
     friend constexpr Bytes operator/(Bytes a, uint64_t k) noexcept
@@ -108,7 +107,7 @@ public:
         return static_cast<double>(m_n) * 1e-9;
     }
 
-    constexpr auto operator<=>(const Nanos&) const noexcept = default;
+    constexpr auto operator<=>(const Nanos &) const noexcept = default;
 
     friend constexpr Nanos operator+(Nanos a, Nanos b) noexcept
     {
@@ -134,8 +133,16 @@ public:
         }
         return Nanos(product);
     }
-    constexpr Nanos& operator+=(Nanos b) noexcept { return *this = *this + b; }
-    constexpr Nanos& operator-=(Nanos b) noexcept { return *this = *this - b; }
+    /** Rounds toward zero; dividing by zero gives max() or min(). */
+    friend constexpr Nanos operator/(Nanos a, int64_t k) noexcept
+    {
+        if (k == 0) {
+            return (a.m_n < 0) ? min() : max();
+        }
+        return (k == -1) ? a * -1 : Nanos(a.m_n / k);
+    }
+    constexpr Nanos &operator+=(Nanos b) noexcept { return *this = *this + b; }
+    constexpr Nanos &operator-=(Nanos b) noexcept { return *this = *this - b; }
 
 private:
     int64_t m_n = 0;
@@ -146,10 +153,10 @@ class Rate {
 public:
     constexpr Rate() noexcept = default;
     /** Negative values and NaN become 0, values above the range its end. */
-    constexpr explicit Rate(double bytes_per_second) noexcept :
-        m_bps(!(bytes_per_second > 0) ? 0 :
-              (bytes_per_second > 1e15) ? 1e15 :
-                                          bytes_per_second)
+    constexpr explicit Rate(double bytes_per_second) noexcept
+        : m_bps(!(bytes_per_second > 0)   ? 0 :
+                (bytes_per_second > 1e15) ? 1e15 :
+                                            bytes_per_second)
     {
     }
 
@@ -166,7 +173,7 @@ public:
     }
     constexpr bool is_zero() const noexcept { return m_bps == 0; }
 
-    constexpr auto operator<=>(const Rate&) const noexcept = default;
+    constexpr auto operator<=>(const Rate &) const noexcept = default;
 
     friend constexpr Rate operator+(Rate a, Rate b) noexcept
     {
@@ -201,7 +208,10 @@ constexpr Bytes operator*(Rate r, Nanos t) noexcept
     return (n >= 1.8446744073709e19) ? Bytes::max() :
                                        Bytes(static_cast<uint64_t>(n));
 }
-constexpr Bytes operator*(Nanos t, Rate r) noexcept { return r * t; }
+constexpr Bytes operator*(Nanos t, Rate r) noexcept
+{
+    return r * t;
+}
 
 /** Average rate of @a b over @a t; 0 ("unknown") when no time passed. */
 constexpr Rate operator/(Bytes b, Nanos t) noexcept

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
 
 /* Water-filling, the arithmetic inside `finish`. Not for use by callers. */
 namespace fuselink::sched {
@@ -20,7 +21,8 @@ constexpr PathSet only(uint32_t path) noexcept
     return PathSet(1) << path;
 }
 
-template <typename F> constexpr void for_each(PathSet set, F &&f) noexcept
+template <typename F>
+constexpr void for_each(PathSet set, F &&f) noexcept
 {
     for (; set != 0; set &= set - 1) {
         f(static_cast<uint32_t>(std::countr_zero(set)));
@@ -38,7 +40,9 @@ struct Vessels {
     uint32_t home;          /**< preferred among equals */
 
     /** The home path may look up to 1/16 slower than another and still counts
-     *  as the better one: measured rates of equal rails differ by as much. */
+     *  as the better one: measured rates of equal rails differ by as much, and
+     *  without this the small transfers of all processes of a node would meet
+     *  on one rail. Only for our bytes: waiting for others is not at home. */
     static constexpr double home_bonus = 15.0 / 16;
 
     double share(uint32_t path, double level) const noexcept
@@ -49,18 +53,20 @@ struct Vessels {
     /** When the path is done with so many bytes; the home seems faster. */
     double finish(uint32_t path, double bytes) const noexcept
     {
-        const double time = (base[path] + bytes) / rate[path];
-        return (path == home) ? time * home_bonus : time;
+        const double ours = (path == home) ? bytes * home_bonus : bytes;
+        return (base[path] + ours) / rate[path];
     }
 
     /**
-     * Pour the work over the members so that all are done at one level, which
-     * is returned. Who would get nothing, or less than min_share, leaves the
-     * set; the last one stays in any case.
+     * Divide the work so that it is done as early as possible while nobody
+     * gets less than min_share, or nothing. All are then done at one level,
+     * which is returned, but for those who get just min_share, a little more
+     * than they would have by then.
      *
      * @param work      Bytes, above 0.
      * @param min_share Bytes, 0 or more.
-     * @param members   In: not empty. Out: those with a share.
+     * @param members   In: not empty. Out: those with a share; one at least,
+     *                  and if only one, it has all the work.
      */
     double pour(double work, double min_share, PathSet &members) const noexcept
     {
@@ -78,14 +84,19 @@ struct Vessels {
             /* Leaving out small shares one by one goes astray when few paths
              * are left. Then one alone may be better, and that is easy to
              * see. */
+            double last = 0;
+            for_each(members, [&](uint32_t p) {
+                const double s = std::max(share(p, level), min_share);
+                last = std::max(last, finish(p, s));
+            });
             for_each(all, [&](uint32_t p) {
                 const double alone = finish(p, work);
-                if (alone < level) {
-                    level = alone;
+                if (alone < last) {
+                    last = alone;
+                    level = (base[p] + work) / rate[p];
                     members = only(p);
                 }
             });
-            level = sum_of(members, work).level();
         }
         return level;
     }
@@ -93,39 +104,6 @@ struct Vessels {
 private:
     /* Below so many chunks of work the paths are looked at one by one. */
     static constexpr double few_chunks = 4;
-
-    /* pour() by leaving out members until those that stay have a share. */
-    double settle(double work, double min_share,
-                  PathSet &members) const noexcept
-    {
-        for (;;) {
-            const Sum sum = sum_of(members, work);
-            const double level = sum.level();
-            PathSet late = 0;
-            PathSet small = 0;
-            for_each(members, [&](uint32_t p) {
-                const double s = share(p, level);
-                late |= (s <= 0) ? only(p) : 0;
-                small |= (s < min_share) ? only(p) : 0;
-            });
-            if (((late | small) == 0) || std::has_single_bit(members)) {
-                return level;
-            }
-
-            if (late != 0) {
-                /* They lifted the level; without them it falls, so none of
-                 * them would come back in. One always has a share, but not
-                 * always to the last digit. */
-                late &= (late == members) ? late - 1 : late;
-                members &= ~late;
-                continue;
-            }
-
-            const PathSet lost = hopeless(members & ~small, small, work,
-                                          min_share);
-            members &= ~((lost != 0) ? lost : least_missed(small, sum));
-        }
-    }
 
     struct Sum {
         double rate;
@@ -142,6 +120,68 @@ private:
             sum.base += base[p];
         });
         return sum;
+    }
+
+    /* pour(), step by step: whoever's share is small either leaves or gets
+     * min_share, until all that stay have a share. */
+    double settle(double work, double min_share,
+                  PathSet &members) const noexcept
+    {
+        PathSet rounded_up = 0;
+        PathSet returned = 0;
+        for (;;) {
+            const Sum sum = sum_of(members, work);
+            const double level = sum.level();
+            PathSet late = 0;
+            PathSet small = 0;
+            for_each(members, [&](uint32_t p) {
+                const double s = share(p, level);
+                late |= (s <= 0) ? only(p) : 0;
+                small |= (s < min_share) ? only(p) : 0;
+            });
+            if (((late | small) == 0) || std::has_single_bit(members)) {
+                /* Who was rounded up may have a full share by now. Not twice,
+                 * or this might go on and on. */
+                PathSet full = 0;
+                for_each(rounded_up, [&](uint32_t p) {
+                    full |= (share(p, level) > min_share) ? only(p) : 0;
+                });
+                if (full == 0) {
+                    members |= rounded_up;
+                    return level;
+                }
+                work += min_share * std::popcount(full);
+                members |= full;
+                returned |= full;
+                rounded_up &= ~full;
+                continue;
+            }
+
+            if (late != 0) {
+                /* They lifted the level; without them it falls, so none of
+                 * them would come back in. One always has a share, but not
+                 * always to the last digit. */
+                late &= (late == members) ? late - 1 : late;
+                members &= ~late;
+                continue;
+            }
+
+            const PathSet lost =
+                    hopeless(members & ~small, small, work, min_share);
+            if (lost != 0) {
+                members &= ~lost;
+                continue;
+            }
+
+            const PathSet upward =
+                    (work < 2 * min_share) ? 0 : small & ~returned;
+            const Verdict verdict = judge(small, upward, sum, min_share);
+            members &= ~only(verdict.path);
+            if (verdict.round_up) {
+                rounded_up |= only(verdict.path);
+                work -= min_share;
+            }
+        }
     }
 
     /* Of the members the `most` that finish so many bytes first; `most` is
@@ -185,20 +225,29 @@ private:
         return lost;
     }
 
-    /* The one whose absence lifts the level least. */
-    PathSet least_missed(PathSet small, const Sum &sum) const noexcept
+    struct Verdict {
+        uint32_t path;
+        bool round_up;
+    };
+
+    /* Which of the small ones to settle first, and how: the way after which
+     * all could be done earliest. Only `upward` may be rounded up. */
+    Verdict judge(PathSet small, PathSet upward, const Sum &sum,
+                  double min_share) const noexcept
     {
-        PathSet victim = 0;
-        double lowest = 0;
+        Verdict verdict{0, false};
+        double earliest = std::numeric_limits<double>::infinity();
         for_each(small, [&](uint32_t p) {
-            double without = (sum.base - base[p]) / (sum.rate - rate[p]);
-            without /= (p == home) ? home_bonus : 1;
-            if ((victim == 0) || (without < lowest)) {
-                victim = only(p);
-                lowest = without;
+            const double without = (sum.base - base[p]) / (sum.rate - rate[p]);
+            const double with = finish(p, min_share);
+            const bool up = ((upward & only(p)) != 0) && (with < without);
+            const double time = up ? with : without;
+            if (time < earliest) {
+                earliest = time;
+                verdict = Verdict{p, up};
             }
         });
-        return victim;
+        return verdict;
     }
 };
 
