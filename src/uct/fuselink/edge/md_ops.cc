@@ -128,6 +128,8 @@ ucs_status_t md_query(uct_md_h, uct_md_attr_v2_t *attr)
     uct_md_base_md_query(attr); /* all fields, the new ones too */
     attr->flags = kFlags;
     fill_attr(attr);
+    /* UCP registers for its protocols through a cache or not at all. */
+    attr->cache_mem_types  = attr->reg_mem_types;
     attr->rkey_packed_size = sizeof(PackedKey);
     attr->reg_cost         = registration_cost();
     return UCS_OK;

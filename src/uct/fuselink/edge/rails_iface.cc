@@ -44,6 +44,11 @@ ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
                   config.chunk_time);
         return UCS_ERR_INVALID_PARAM;
     }
+    if (config.inline_get > wire::kMaxInlineGet) {
+        ucs_error("UCX_FUSELINK_INLINE_GET=%zu: accepted: 0 to %lu",
+                  config.inline_get, wire::kMaxInlineGet);
+        return UCS_ERR_INVALID_PARAM;
+    }
     settings.limits.min_chunk  = sched::Bytes(config.min_chunk);
     settings.limits.max_chunk  = sched::Bytes(config.max_chunk);
     settings.limits.chunk_time = sched::Nanos::seconds(config.chunk_time);

@@ -214,7 +214,10 @@ void Peer::on_get_request(const void *data, size_t length)
     RegionKey key{request.region_id, request.region_key};
     bool by_message = (request.header.flags & wire::kGetInline) != 0;
     ucs_status_t status = UCS_OK;
-    if (!engine_.regions().contains(key, request.remote, request.length)) {
+    if (request.length == 0 ||
+        (by_message && request.length > wire::kMaxInlineGet)) {
+        status = UCS_ERR_INVALID_PARAM;
+    } else if (!engine_.regions().contains(key, request.remote, request.length)) {
         status = UCS_ERR_INVALID_ADDR;
     } else if (!by_message && bulk_.ready() && !bulk_.has_paths()) {
         status = UCS_ERR_UNREACHABLE;

@@ -74,6 +74,7 @@ struct OpId {
 /* Asks the peer to put [remote, remote + length) of its region to `local`.
  * With kGetInline the data comes back in GetData messages instead. */
 inline constexpr uint16_t kGetInline = 1;
+inline constexpr uint64_t kMaxInlineGet = 65536; /* larger ones are refused */
 struct GetReq {
     ControlHeader header;
     OpId          op;
