@@ -47,6 +47,7 @@ class Cluster:
     def __init__(self, prefix=None, rates=None, hosts=2, name=None):
         self.owned = name is None
         self._watcher = None
+        self._running = set()
         self.name = name or f"{prefix}-{os.getpid()}"
         self.hosts = hosts
         self.rates = rates
@@ -88,6 +89,11 @@ class Cluster:
         """Runs mpirun; returns (exit status, stdout, stderr)."""
         return self._spawn(["mpirun", *args], env, timeout)
 
+    def end_jobs(self):
+        """Ends the jobs that other threads have started and wait for."""
+        for process in list(self._running):
+            process.terminate()
+
     def _tool(self, command, *args, timeout=60):
         status, out, err = self._spawn([command, *args], None, timeout)
         if status != 0:
@@ -103,12 +109,14 @@ class Cluster:
             words, env=clean_environment(env), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             errors="replace", start_new_session=True)
+        self._running.add(process)
         try:
             out, err = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             raise JobTimeout(f"no end within {timeout:.0f} s") from None
         finally:
             _end(process)
+            self._running.discard(process)
         return process.returncode, out, err
 
     def _read_status(self):

@@ -73,11 +73,11 @@ class Runner:
     def _passing(self, entries, transport, tally):
         """Entries that pass on a transport. The others get a second try, on
         their own: only a failure of the program excuses, not one of the
-        moment."""
+        moment. One that did not end had time enough."""
         outcomes, _ = self._run_all(entries, transport)
         passing = []
         for entry, outcome in outcomes.items():
-            if not outcome.passed:
+            if not (outcome.passed or outcome.timed_out):
                 outcome = self._run_one(entry, transport)
             if outcome.passed:
                 passing.append(entry)
@@ -114,12 +114,18 @@ class Runner:
             return outcome, time.monotonic() - begin
 
         with ThreadPoolExecutor(self._concurrent) as pool:
-            for entry, (outcome, seconds) in zip(entries,
-                                                 pool.map(run, entries)):
-                outcomes[entry] = outcome
-                _say(f"{transport}: {len(outcomes)} of {len(entries)},"
-                     f" {entry.name}: {seconds:.1f} s,"
-                     f" {'passed' if outcome.passed else outcome.reason}")
+            try:
+                for entry, (outcome, seconds) in zip(entries,
+                                                     pool.map(run, entries)):
+                    outcomes[entry] = outcome
+                    _say(f"{transport}: {len(outcomes)} of {len(entries)},"
+                         f" {entry.name}: {seconds:.1f} s,"
+                         f" {'passed' if outcome.passed else outcome.reason}")
+            except BaseException:
+                # The pool waits for what runs.
+                pool.shutdown(wait=False, cancel_futures=True)
+                self._cluster.end_jobs()
+                raise
         after = self._cluster.counters()
         sent = {nic: sum(after[host][nic]["tx"] - before[host][nic]["tx"]
                          for host in after)
