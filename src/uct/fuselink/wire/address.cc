@@ -137,10 +137,8 @@ bool read_rail_core(Reader &r, RailRecord &rail)
  * transport. In an interface address each record after the first is therefore
  * written as its difference from the one before, whose index counts as one
  * higher: a bit for each byte that differs, eight bytes to a mask, and those
- * bytes. A record of another length begins a new sequence. */
-constexpr uint8_t kWhole = 0;
-constexpr uint8_t kDelta = 1;
-
+ * bytes. Which records are written whole instead, because they have another
+ * length or because it is shorter, says a bit for each in front. */
 std::vector<uint8_t> predicted(std::vector<uint8_t> previous)
 {
     if (!previous.empty()) {
@@ -152,7 +150,6 @@ std::vector<uint8_t> predicted(std::vector<uint8_t> previous)
 void write_delta(std::vector<uint8_t> &out, const std::vector<uint8_t> &base,
                  const std::vector<uint8_t> &core)
 {
-    out.push_back(kDelta);
     for (size_t at = 0; at < core.size(); at += 8) {
         size_t mask_at = out.size();
         out.push_back(0);
@@ -214,29 +211,32 @@ size_t pack_iface_address(const RailTable &table, std::span<uint8_t> out)
     w.value(table.uuid);
     size_t count_at = packed.size();
     w.value(uint8_t{0});
+    size_t whole_at = packed.size();
+    uint16_t whole  = 0;
+    w.value(whole);
 
     std::vector<uint8_t> base;
     for (const auto &rail : table.rails) {
         std::vector<uint8_t> core, record;
         Writer core_w(core, SIZE_MAX);
         write_rail_core(core_w, rail);
-        record.push_back(kWhole);
-        record.insert(record.end(), core.begin(), core.end());
         base = predicted(std::move(base));
         if (core.size() == base.size()) {
-            std::vector<uint8_t> delta;
-            write_delta(delta, base, core);
-            if (delta.size() < record.size()) {
-                record = std::move(delta);
-            }
+            write_delta(record, base, core);
+        }
+        bool is_whole = record.empty() || record.size() >= core.size();
+        if (is_whole) {
+            record = core;
         }
         if (packed.size() + record.size() > kMaxIfaceAddress) {
             break; /* both sides see the same first few */
         }
         packed.insert(packed.end(), record.begin(), record.end());
+        whole |= static_cast<uint16_t>(is_whole << packed[count_at]);
         ++packed[count_at];
         base = std::move(core);
     }
+    memcpy(&packed[whole_at], &whole, sizeof(whole));
     std::copy(packed.begin(), packed.end(), out.begin());
     return packed.size();
 }
@@ -246,6 +246,7 @@ bool unpack_iface_address(std::span<const uint8_t> in, RailTable &table)
     Reader r(in);
     table.uuid   = r.value<uint64_t>();
     size_t count = r.value<uint8_t>();
+    auto whole   = r.value<uint16_t>();
     table.rails.clear();
     if (!r.ok() || count == 0 || count > kMaxRails) {
         return false;
@@ -253,7 +254,7 @@ bool unpack_iface_address(std::span<const uint8_t> in, RailTable &table)
     std::vector<uint8_t> core;
     for (size_t i = 0; i < count; ++i) {
         auto &rail = table.rails.emplace_back();
-        if (r.value<uint8_t>() == kDelta) {
+        if (!(whole & (1u << i))) {
             core = predicted(std::move(core));
             if (core.empty() || !read_delta(r, core)) {
                 return false;

@@ -73,7 +73,7 @@ struct RailTable {
 uint32_t hash_name(const char *name);
 
 /** Packs as many rails as fit into kMaxIfaceAddress bytes, lowest index
- *  first: with IPv4 over tcp nine. Returns the bytes used. `out` must hold
+ *  first: with IPv4 over tcp eight. Returns the bytes used. `out` must hold
  *  kMaxIfaceAddress bytes. */
 size_t pack_iface_address(const RailTable &table, std::span<uint8_t> out);
 

@@ -1,0 +1,60 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "memory/region_table.h"
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using fuselink::RegionKey;
+using fuselink::RegionTable;
+
+uint64_t address(const void *p)
+{
+    return reinterpret_cast<uintptr_t>(p);
+}
+
+TEST(RegionTable, ContainsWhatWasAdded)
+{
+    RegionTable table;
+    char buffer[100];
+    RegionKey key = table.add(buffer, sizeof(buffer));
+    uint64_t base = address(buffer);
+    EXPECT_TRUE(table.contains(key, base, 100));
+    EXPECT_TRUE(table.contains(key, base + 99, 1));
+    EXPECT_TRUE(table.contains(key, base + 100, 0));
+    EXPECT_FALSE(table.contains(key, base, 101));
+    EXPECT_FALSE(table.contains(key, base - 1, 1));
+    EXPECT_FALSE(table.contains(key, base + 100, 1));
+    EXPECT_FALSE(table.contains(key, base + 1, UINT64_MAX));
+    EXPECT_FALSE(table.contains(key, UINT64_MAX, 2));
+}
+
+TEST(RegionTable, WrongKeyOpensNothing)
+{
+    RegionTable table;
+    char buffer[8];
+    RegionKey key = table.add(buffer, sizeof(buffer));
+    EXPECT_FALSE(table.contains({key.id, key.key + 1}, address(buffer), 1));
+    EXPECT_FALSE(table.contains({key.id + 1, key.key}, address(buffer), 1));
+    EXPECT_FALSE(table.contains({UINT32_MAX, key.key}, address(buffer), 1));
+    EXPECT_FALSE(table.contains({key.id, 0}, address(buffer), 1));
+}
+
+TEST(RegionTable, EndedKeyOpensNothingEvenWhenItsPlaceIsTaken)
+{
+    RegionTable table;
+    char buffer[8];
+    RegionKey old = table.add(buffer, sizeof(buffer));
+    table.remove(old);
+    EXPECT_FALSE(table.contains(old, address(buffer), 1));
+    EXPECT_EQ(table.size(), 0u);
+
+    RegionKey now = table.add(buffer, sizeof(buffer));
+    EXPECT_EQ(now.id, old.id); /* places are used again */
+    EXPECT_FALSE(table.contains(old, address(buffer), 1));
+    table.remove(old); /* and an old key does not end the new region */
+    EXPECT_TRUE(table.contains(now, address(buffer), 8));
+    EXPECT_EQ(table.size(), 1u);
+}
+
+} // namespace
