@@ -32,7 +32,14 @@ ucs_status_t mem_reg(Md &md, void *address, size_t length, uct_mem_h *memh)
 
 ucs_status_t mem_dereg(uct_md_h md, const uct_md_mem_dereg_params_t *params)
 {
-    UCT_MD_MEM_DEREG_CHECK_PARAMS(params, 0);
+    /* Spelled out: UCX's macro for this is not C++ for every compiler. */
+    if (!(params->field_mask & UCT_MD_MEM_DEREG_FIELD_MEMH)) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if ((params->field_mask & UCT_MD_MEM_DEREG_FIELD_FLAGS) &&
+        (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE)) {
+        return UCS_ERR_UNSUPPORTED;
+    }
     auto *region = static_cast<Region *>(params->memh);
     Md::from(md).regions().remove(region->key);
     delete region;
