@@ -16,6 +16,12 @@ std::vector<Case> pending_cases();
 std::vector<Case> rma_cases();
 std::vector<Case> fence_cases();
 std::vector<Case> flush_cases();
+std::vector<Case> failure_cases();
+std::vector<Case> hostile_cases();
+std::vector<Case> event_cases();
+std::vector<Case> rails_cases();
+std::vector<Case> settings_cases();
+std::vector<Case> self_cases();
 
 } // namespace fltest
 

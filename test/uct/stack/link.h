@@ -33,6 +33,7 @@ public:
 
     /** What Options::connect left out. */
     void connect() { ep_ = another_ep(); }
+    void disconnect() { ep_.reset(); }
 
     /** Another endpoint to the same peer. */
     std::unique_ptr<Endpoint> another_ep()

@@ -1,0 +1,573 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* A peer that speaks the wire protocol as it likes. It reaches the victim as
+ * any process of the network can: by the transport of a rail. */
+
+#include "../stack/link.h"
+#include "cases.h"
+
+#include "wire/address.h"
+#include "wire/messages.h"
+
+#include <cstring>
+#include <deque>
+#include <unistd.h>
+
+namespace fltest {
+namespace {
+
+namespace wire = fuselink::wire;
+
+using wire::ControlType;
+using wire::RailAm;
+
+constexpr size_t kSize = 65536;
+
+/* A message to be sent as it is. */
+class Message {
+public:
+    template <typename T> explicit Message(const T &head)
+    {
+        add(&head, sizeof(head));
+    }
+    Message() = default;
+
+    Message &add(const void *data, size_t length)
+    {
+        size_t at = bytes_.size();
+        bytes_.resize(at + length);
+        memcpy(bytes_.data() + at, data, length);
+        return *this;
+    }
+    Message &cut(size_t length)
+    {
+        bytes_.resize(length);
+        return *this;
+    }
+    Bytes &bytes() { return bytes_; }
+
+private:
+    Bytes bytes_;
+};
+
+/* The victim's rails, from its published address. */
+wire::RailTable rails_of(const Address &address)
+{
+    wire::RailTable table;
+    REQUIRE(wire::unpack_iface_address(
+                {address.iface.data(), address.iface.size()}, table),
+            "the published address cannot be read");
+    return table;
+}
+
+/* Speaks over a bare tcp interface. */
+class Attacker {
+public:
+    Attacker(Worker &worker, const Address &victim)
+        : domain_("tcp"), iface_(domain_, worker, "nic0", "tcp"),
+          memory_(domain_, kSize), table_(rails_of(victim))
+    {
+        for (const auto &rail : table_.rails) {
+            Address at{rail.device_address, rail.iface_address};
+            eps_.push_back(std::make_unique<Endpoint>(iface_, at));
+        }
+        iface_.on_message(static_cast<uint8_t>(RailAm::Control),
+                          [this](void *data, size_t length, unsigned) {
+                              return on_control(data, length);
+                          });
+        for (RailAm id : {RailAm::User, RailAm::Chunk}) {
+            iface_.on_message(static_cast<uint8_t>(id),
+                              [](void *, size_t, unsigned) {
+                                  return UCS_OK;
+                              });
+        }
+    }
+
+    wire::ControlHeader header(ControlType type) const
+    {
+        wire::ControlHeader header{};
+        header.type    = static_cast<uint8_t>(type);
+        header.version = wire::kProtocolVersion;
+        header.sender  = uuid_;
+        return header;
+    }
+
+    void send(const Message &message, RailAm id = RailAm::Control)
+    {
+        Bytes bytes = Message(message).bytes();
+        eps_[0]->am_bcopy(static_cast<uint8_t>(id), bytes.data(),
+                          bytes.size());
+    }
+
+    /* A hello with the table of one rail that is this interface. */
+    Message hello() const
+    {
+        wire::RailRecord rail = table_.rails[0];
+        Address own           = iface_.address();
+        rail.index            = 0;
+        rail.name             = "tcp/evil";
+        rail.device_address   = own.device;
+        rail.iface_address    = own.iface;
+        memcpy(rail.net.bytes.data(), own_ip_, 4);
+        rail.bytes_per_second = 1000000;
+        return hello_with({uuid_, {rail}});
+    }
+
+    Message hello_with(const wire::RailTable &table) const
+    {
+        wire::ControlHeader head = header(ControlType::Hello);
+        head.flags               = wire::kHelloWantReply;
+        std::vector<uint8_t> packed;
+        wire::pack_rail_table(table, packed);
+        return Message(head).add(packed.data(), packed.size());
+    }
+
+    void finish()
+    {
+        for (auto &ep : eps_) {
+            ep->flush_now();
+        }
+        iface_.worker().for_seconds(0.05);
+    }
+
+    Memory                &memory() { return memory_; }
+    const wire::RailTable &victims_table() const { return table_; }
+    uint64_t               uuid() const { return uuid_; }
+    unsigned refusals() const { return refusals_; }
+    unsigned answers() const { return answers_; }
+    const Bytes &data() const { return data_; }
+
+private:
+    ucs_status_t on_control(const void *data, size_t length)
+    {
+        wire::ControlHeader head;
+        if (!wire::parse(data, length, head)) {
+            return UCS_OK;
+        }
+        if (head.type == static_cast<uint8_t>(ControlType::GetDone)) {
+            ++refusals_;
+        }
+        if (head.type == static_cast<uint8_t>(ControlType::GetData)) {
+            ++answers_;
+                auto *bytes = static_cast<const uint8_t *>(data);
+            data_.insert(data_.end(), bytes + sizeof(wire::GetData),
+                         bytes + length);
+        }
+        return UCS_OK;
+    }
+
+    static constexpr uint8_t own_ip_[4] = {10, 0, 0, 1};
+
+    Domain                                 domain_;
+    Iface                                  iface_;
+    Memory                                 memory_;
+    wire::RailTable                        table_;
+    std::vector<std::unique_ptr<Endpoint>> eps_;
+    uint64_t                               uuid_ = 0x6576696c65766c31;
+    unsigned                               refusals_ = 0;
+    unsigned                               answers_  = 0;
+    Bytes                                  data_;
+};
+
+/* What the attacker knows of the victim's memory: a key it was given. */
+struct Known {
+    uint64_t base;
+    uint32_t id;
+    uint64_t key;
+
+    explicit Known(const Remote &remote) : base(remote.at(0))
+    {
+        /* The layout of a packed key: magic, version, 0, 0, id, key. */
+        REQUIRE(remote.packed_key().size() == 16, "keys have %zu bytes",
+                remote.packed_key().size());
+        memcpy(&id, remote.packed_key().data() + 4, 4);
+        memcpy(&key, remote.packed_key().data() + 8, 8);
+    }
+};
+
+using Attack = std::function<void(Attacker &, const Known &)>;
+
+/* The victim's memory must stay as it is, the attacker's must not get any of
+ * it, and an honest peer must be served as well as ever. */
+void attack(Session &session, Attack work)
+{
+    Channel channel = session.connection();
+    Link link(channel, {.memory = kSize, .connect = false});
+    fill(link.memory().data(), kSize, 3);
+    if (!session.active()) {
+        for (unsigned id = 0; id < UCT_AM_ID_MAX; ++id) {
+            link.iface().on_message(static_cast<uint8_t>(id),
+                                    [](void *, size_t, unsigned) {
+                                        return UCS_OK;
+                                    });
+        }
+        link.meet();
+        /* Looks at the network so rarely that much is found each time. */
+        for (int i = 0; i < 50; ++i) {
+            usleep(3000);
+            link.worker().progress();
+        }
+        link.meet();
+        require_pattern(link.memory().data(), kSize, 3, "the victim's memory");
+        link.meet();
+        return;
+    }
+    link.meet();
+    {
+        Attacker attacker(link.worker(), link.peer_address());
+        memset(attacker.memory().data(), 0, kSize);
+        work(attacker, Known(link.remote()));
+        attacker.finish();
+        for (size_t i = 0; i < kSize; ++i) {
+            REQUIRE(attacker.memory().at(i)[0] == 0,
+                    "byte %zu of the attacker's memory was written", i);
+        }
+    }
+    link.connect();
+    Op get, small;
+    memset(link.memory().data(), 0, kSize);
+    link.ep().get_zcopy(link.memory().iov(0, kSize), link.remote(), 0, get);
+    link.ep().finish(get, "an honest get");
+    require_pattern(link.memory().data(), kSize, 3, "honest get");
+    memset(link.memory().data(), 0, 100);
+    link.ep().get_zcopy(link.memory().iov(0, 100), link.remote(), 0, small);
+    link.ep().finish(small, "a small honest get");
+    require_pattern(link.memory().data(), 100, 3, "small honest get");
+    link.meet();
+    link.meet();
+}
+
+/* --- attacks --- */
+
+/* Too short for their type, unknown types, wrong versions. */
+void malformed(Attacker &a, const Known &)
+{
+    Bytes zeros(64);
+    for (RailAm id : {RailAm::User, RailAm::Control, RailAm::Chunk}) {
+        for (size_t length = 0; length < 24; ++length) {
+            a.send(Message().add(zeros.data(), length), id);
+        }
+    }
+    wire::ControlHeader head = a.header(ControlType::Hello);
+    head.version             = wire::kProtocolVersion + 1;
+    a.send(Message(head));
+    head        = a.header(ControlType::GetReq);
+    head.sender = 0;
+    a.send(Message(head));
+    wire::UserHeader user{};
+    user.am_id = UCT_AM_ID_MAX;
+    a.send(Message(user), RailAm::User);
+    user.am_id = 255;
+    a.send(Message(user), RailAm::User);
+}
+
+/* From a peer that said hello: each type with each length up to its own. */
+void cut_short(Attacker &a, const Known &)
+{
+    a.send(a.hello());
+    Bytes bytes(sizeof(wire::GetReq));
+    for (unsigned type = 2; type < 20; ++type) {
+        for (size_t length = 16; length <= bytes.size(); ++length) {
+            Message message(a.header(static_cast<ControlType>(type)));
+            message.add(bytes.data(), length - 16);
+            a.send(message);
+        }
+    }
+}
+
+/* Tables of rails that are nonsense. */
+void bad_hellos(Attacker &a, const Known &)
+{
+    Bytes whole = a.hello().bytes();
+    for (size_t length = 16; length < whole.size(); ++length) {
+        a.send(Message().add(whole.data(), length));
+    }
+    Random random(1);
+    for (int i = 0; i < 300; ++i) {
+        Message message(a.header(ControlType::Hello));
+        Bytes body(random.below(200));
+        fill(body.data(), body.size(), random.next());
+        if (body.size() > 8) {
+            uint64_t uuid = a.uuid();
+            memcpy(body.data(), &uuid, 8);
+            body[8] = static_cast<uint8_t>(random.below(20));
+        }
+        a.send(message.add(body.data(), body.size()));
+    }
+    /* The victim's own name, and none. */
+    wire::RailTable table = a.victims_table();
+    a.send(a.hello_with(table));
+    wire::ControlHeader head = a.header(ControlType::Hello);
+    head.sender              = table.uuid;
+    std::vector<uint8_t> packed;
+    wire::pack_rail_table(table, packed);
+    a.send(Message(head).add(packed.data(), packed.size()));
+    table.uuid  = a.uuid();
+    auto one    = table.rails[0];
+    table.rails = {one, one}; /* the same index twice */
+    a.send(a.hello_with(table));
+}
+
+/* A good table whose rails nobody reaches, and addresses of wrong sizes. */
+void unreachable_rails(Attacker &a, const Known &known)
+{
+    wire::RailRecord rail = a.victims_table().rails[0];
+    rail.index            = 0;
+    rail.tl_hash          = 0x1234;
+    rail.name             = "a\nb\033[31m%s%n";
+    a.send(a.hello_with({a.uuid(), {rail}}));
+    /* Requests with a good key, which the victim cannot answer. */
+    for (uint16_t flags : {uint16_t{0}, wire::kGetInline}) {
+        wire::GetReq get{};
+        get.header       = a.header(ControlType::GetReq);
+        get.header.flags = flags;
+        get.remote       = known.base;
+        get.local        = reinterpret_cast<uint64_t>(a.memory().data());
+        get.length       = 100;
+        get.region_id    = known.id;
+        get.region_key   = known.key;
+        a.send(Message(get));
+    }
+    wire::Flush flush{};
+    flush.header = a.header(ControlType::FlushReq);
+    a.send(Message(flush));
+    wire::RailAddr rail_address{};
+    rail_address.header = a.header(ControlType::RailAddr);
+    a.send(Message(rail_address));
+}
+
+/* Gets of what the key does not name, in every way to say it. */
+void bad_gets(Attacker &a, const Known &known)
+{
+    a.send(a.hello());
+    a.finish();
+    struct {
+        uint64_t remote, length;
+        uint32_t id;
+        uint64_t key;
+    } const wishes[] = {
+        {known.base, 100, known.id, known.key + 1},
+        {known.base, 100, known.id, 0},
+        {known.base, 100, known.id + 1, known.key},
+        {known.base, 100, UINT32_MAX, known.key},
+        {known.base, kSize + 1, known.id, known.key},
+        {known.base + 1, kSize, known.id, known.key},
+        {known.base - 1, 2, known.id, known.key},
+        {known.base + kSize, 1, known.id, known.key},
+        {known.base, UINT64_MAX, known.id, known.key},
+        {known.base, UINT64_MAX - known.base, known.id, known.key},
+        {UINT64_MAX, 2, known.id, known.key},
+        {UINT64_MAX - 50, 100, known.id, known.key},
+        {0, 100, known.id, known.key},
+    };
+    unsigned sent = 0;
+    for (const auto &wish : wishes) {
+        for (uint16_t flags : {uint16_t{0}, wire::kGetInline}) {
+            wire::GetReq get{};
+            get.header       = a.header(ControlType::GetReq);
+            get.header.flags = flags;
+            get.remote       = wish.remote;
+            get.local        = reinterpret_cast<uint64_t>(a.memory().data());
+            get.length       = wish.length;
+            get.region_id    = wish.id;
+            get.region_key   = wish.key;
+            a.send(Message(get));
+            ++sent;
+        }
+    }
+    a.finish();
+    REQUIRE(a.answers() == 0, "%u bad gets were answered with data",
+            a.answers());
+    REQUIRE(a.refusals() == sent, "%u of %u bad gets were refused",
+            a.refusals(), sent);
+}
+
+/* A get of nothing must not stand in the way of others. */
+void empty_gets(Attacker &a, const Known &known)
+{
+    a.send(a.hello());
+    for (uint16_t flags : {uint16_t{0}, wire::kGetInline}) {
+        wire::GetReq get{};
+        get.header       = a.header(ControlType::GetReq);
+        get.header.flags = flags;
+        get.remote       = known.base;
+        get.region_id    = known.id;
+        get.region_key   = known.key;
+        a.send(Message(get));
+    }
+    wire::GetReq good{};
+    good.header       = a.header(ControlType::GetReq);
+    good.header.flags = wire::kGetInline;
+    good.remote       = known.base;
+    good.length       = 100;
+    good.region_id    = known.id;
+    good.region_key   = known.key;
+    a.send(Message(good));
+    a.finish();
+    REQUIRE(a.data().size() == 100, "a good get after empty ones brought %zu "
+            "of 100 bytes", a.data().size());
+    require_pattern(a.data().data(), 100, 3, "get");
+}
+
+void bad_puts(Attacker &a, const Known &known)
+{
+    a.send(a.hello());
+    char data[64];
+    memset(data, 0xee, sizeof(data));
+    struct {
+        uint64_t remote;
+        uint32_t id;
+        uint64_t key;
+    } const wishes[] = {
+        {known.base, known.id, known.key + 1},
+        {known.base, known.id, 0},
+        {known.base, known.id + 1, known.key},
+        {known.base, UINT32_MAX, known.key},
+        {known.base + kSize - 63, known.id, known.key},
+        {known.base - 1, known.id, known.key},
+        {UINT64_MAX - 10, known.id, known.key},
+        {0, known.id, known.key},
+    };
+    for (const auto &wish : wishes) {
+        wire::PutData put{};
+        put.header     = a.header(ControlType::PutData);
+        put.remote     = wish.remote;
+        put.region_id  = wish.id;
+        put.region_key = wish.key;
+        a.send(Message(put).add(data, sizeof(data)));
+    }
+}
+
+/* Answers to what was never asked, and addresses for rails that are not. */
+void unasked_answers(Attacker &a, const Known &)
+{
+    a.send(a.hello());
+    char data[64] = {};
+    Random random(2);
+    for (int i = 0; i < 500; ++i) {
+        wire::OpId op{static_cast<uint32_t>(random.below(4)),
+                      static_cast<uint32_t>(random.below(4))};
+        if (i % 7 == 0) {
+            op.slot = static_cast<uint32_t>(random.next());
+        }
+        wire::GetData get{a.header(ControlType::GetData), op,
+                          random.below(2) ? 0 : random.next()};
+        a.send(Message(get).add(data, random.below(sizeof(data))));
+        wire::GetDone done{a.header(ControlType::GetDone), op,
+                           static_cast<int32_t>(random.next()), 0};
+        a.send(Message(done));
+        wire::Flush ack{a.header(ControlType::FlushAck),
+                        random.below(2) ? random.below(9) : random.next()};
+        a.send(Message(ack));
+        wire::ChunkLanded chunk{op, random.below(2) ? random.below(9) :
+                                                      random.next()};
+        a.send(Message(chunk), RailAm::Chunk);
+        wire::RailAddr address{};
+        address.header   = a.header(ControlType::RailAddr);
+        address.rail     = static_cast<uint8_t>(random.below(20));
+        address.from     = static_cast<uint8_t>(random.below(20));
+        address.is_reply = 1;
+        address.length   = static_cast<uint8_t>(random.below(64));
+        a.send(Message(address).add(
+            data, random.below(2) ? address.length : random.below(64)));
+    }
+}
+
+/* Good messages with bits flipped. */
+void mutations(Attacker &a, const Known &known)
+{
+    a.send(a.hello());
+    Random random(3);
+    for (int i = 0; i < 4000; ++i) {
+        Message message;
+        switch (random.below(7)) {
+        case 0:
+            message = a.hello();
+            break;
+        case 1: {
+            wire::GetReq get{};
+            get.header     = a.header(ControlType::GetReq);
+            get.local      = reinterpret_cast<uint64_t>(a.memory().data());
+            get.remote     = known.base;
+            get.length     = random.below(kSize);
+            get.region_id  = known.id;
+            get.region_key = known.key + 1;
+            message        = Message(get);
+            break;
+        }
+        case 2: {
+            wire::PutData put{};
+            put.header     = a.header(ControlType::PutData);
+            put.remote     = known.base;
+            put.region_id  = known.id;
+            put.region_key = known.key + 1;
+            message        = Message(put).add("abc", 3);
+            break;
+        }
+        case 3: {
+            wire::GetData data{a.header(ControlType::GetData), {0, 1}, 0};
+            message = Message(data).add("abc", 3);
+            break;
+        }
+        case 4: {
+            wire::Flush flush{a.header(random.below(2) ?
+                                           ControlType::FlushReq :
+                                           ControlType::FlushAck),
+                              random.next()};
+            message = Message(flush);
+            break;
+        }
+        case 5: {
+            wire::RailAddr address{};
+            address.header = a.header(ControlType::RailAddr);
+            address.length = 20;
+            message        = Message(address).add(
+                "abcdefghijklmnopqrstuvwxyz", 20);
+            break;
+        }
+        default: {
+            wire::GetDone done{a.header(ControlType::GetDone), {0, 1}, -3, 0};
+            message = Message(done);
+        }
+        }
+        Bytes &bytes = message.bytes();
+        for (uint64_t n = random.below(4); n != 0; --n) {
+            /* Past the sender: another one would be another peer. */
+            size_t at = random.below(bytes.size());
+            if (at < 8 || at >= 16) {
+                bytes[at] ^= static_cast<uint8_t>(1 << random.below(8));
+            }
+        }
+        a.send(message);
+    }
+}
+
+Case make(const std::string &name, Attack work, unsigned most_lines)
+{
+    auto both = [=](Session &session) { attack(session, work); };
+    Case test{std::string("rails.hostile.") + name, both, both};
+    /* What the victim may say: a line for a bad message, not a page, and with
+     * nothing in it that the attacker wrote. */
+    test.log = {{Side::Passive, "UCX +(ERROR|WARN|DIAG) +[ -~]*$", 0,
+                 most_lines}};
+    return test;
+}
+
+} // namespace
+
+std::vector<Case> hostile_cases()
+{
+    return {
+        make("malformed", malformed, 76),
+        make("cut_short", cut_short, 40),
+        make("bad_hellos", bad_hellos, 500),
+        make("unreachable_rails", unreachable_rails, 4),
+        make("bad_gets", bad_gets, 26),
+        make("empty_gets", empty_gets, 2),
+        make("bad_puts", bad_puts, 8),
+        make("unasked_answers", unasked_answers, 8),
+        make("mutations", mutations, 4000),
+    };
+}
+
+} // namespace fltest

@@ -1,0 +1,39 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TEST_NICS_H
+#define FUSELINK_TEST_NICS_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fltest {
+
+/** Bytes sent by each NIC of this host for data (nic0, nic1, ...), as the
+ *  kernel counts them. */
+class NicBytes {
+public:
+    /** Counts from now. */
+    NicBytes() : start_(read()) {}
+
+    /** Since then, in the NICs' order. */
+    std::vector<uint64_t> sent() const;
+
+private:
+    static std::map<int, uint64_t> read();
+
+    std::map<int, uint64_t> start_; /* by the NIC's number */
+};
+
+/** The rates of the cluster's NICs as the environment variable NIC_RATES tells
+ *  them, "400,400,200,40", as parts of their sum. */
+std::vector<double> nic_shares();
+
+/** Fails unless each NIC of `bytes` carried its share of them, give or take
+ *  `slack` of the share. */
+void require_shares(const std::vector<uint64_t> &bytes, double slack,
+                    const char *what);
+
+} // namespace fltest
+
+#endif
