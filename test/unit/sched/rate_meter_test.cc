@@ -286,6 +286,21 @@ TEST(RateMeter, AbandonedBytesSayNothingAboutTheRate)
     EXPECT_NEAR(rate_of(meter), 25 * MBps, 0.1 * MBps);
 }
 
+TEST(RateMeter, TimeSpentOnAbandonedBytesIsNotTheOthers)
+{
+    RateMeter meter(Rate(25 * MBps));
+    Feed feed(meter);
+    feed.stream(Bytes(100'000), Rate(25 * MBps), 50);
+    meter.on_post(feed.now, Bytes(100'000));
+    meter.on_post(feed.now, Bytes(100'000));
+    feed.now += Nanos::seconds(5);
+    meter.on_abandon(feed.now, Bytes(100'000));
+    feed.now += Nanos::millis(4);
+    meter.on_complete(feed.now, Bytes(100'000));
+    EXPECT_NEAR(rate_of(meter), 25 * MBps, 0.1 * MBps);
+    EXPECT_EQ(meter.rate(feed.now), meter.rate());
+}
+
 TEST(RateMeter, DrainedGrowsWithTimeUpToAChunk)
 {
     RateMeter meter(Rate(25 * MBps));

@@ -25,8 +25,9 @@ namespace fuselink::sched {
  *   than a quantum and no path with room is left without one.
  * - A path which is busy until the level has no share: what is left is done
  *   earlier by waiting for others.
- * - A share below min_chunk is not worth a chunk. Of such paths the one that
- *   is missed least is left out, until all shares are worth it.
+ * - A share below min_chunk is not worth a chunk. Such a path is left out and
+ *   the others take its share, unless even a whole smallest chunk on it ends
+ *   earlier than that.
  * - When every path with a share is full or closed, the answer is to wait.
  *   Paths count for waiting only while something is in flight on them, since
  *   only that will wake the caller.

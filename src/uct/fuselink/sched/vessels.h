@@ -70,41 +70,16 @@ struct Vessels {
      */
     double pour(double work, double min_share, PathSet &members) const noexcept
     {
-        const PathSet all = members;
+        /* There are not more chunks than this, so neither are there paths. */
         const double chunks = work / std::max(min_share, 1.0);
         if (chunks < std::popcount(members)) {
-            /* There are not more chunks than this, so neither are there
-             * paths. */
             const uint32_t most = std::max(static_cast<uint32_t>(chunks), 1u);
             members = first_to_finish(members, most, work / most);
         }
-
-        double level = settle(work, min_share, members);
-        if (chunks < few_chunks) {
-            /* Leaving out small shares one by one goes astray when few paths
-             * are left. Then one alone may be better, and that is easy to
-             * see. */
-            double last = 0;
-            for_each(members, [&](uint32_t p) {
-                const double s = std::max(share(p, level), min_share);
-                last = std::max(last, finish(p, s));
-            });
-            for_each(all, [&](uint32_t p) {
-                const double alone = finish(p, work);
-                if (alone < last) {
-                    last = alone;
-                    level = (base[p] + work) / rate[p];
-                    members = only(p);
-                }
-            });
-        }
-        return level;
+        return settle(work, min_share, members);
     }
 
 private:
-    /* Below so many chunks of work the paths are looked at one by one. */
-    static constexpr double few_chunks = 4;
-
     struct Sum {
         double rate;
         double base; /* with the work */
@@ -132,14 +107,12 @@ private:
         for (;;) {
             const Sum sum = sum_of(members, work);
             const double level = sum.level();
-            PathSet late = 0;
             PathSet small = 0;
             for_each(members, [&](uint32_t p) {
                 const double s = share(p, level);
-                late |= (s <= 0) ? only(p) : 0;
-                small |= (s < min_share) ? only(p) : 0;
+                small |= (s < min_share || s <= 0) ? only(p) : 0;
             });
-            if (((late | small) == 0) || std::has_single_bit(members)) {
+            if ((small == 0) || std::has_single_bit(members)) {
                 /* Who was rounded up may have a full share by now. Not twice,
                  * or this might go on and on. */
                 PathSet full = 0;
@@ -154,15 +127,6 @@ private:
                 members |= full;
                 returned |= full;
                 rounded_up &= ~full;
-                continue;
-            }
-
-            if (late != 0) {
-                /* They lifted the level; without them it falls, so none of
-                 * them would come back in. One always has a share, but not
-                 * always to the last digit. */
-                late &= (late == members) ? late - 1 : late;
-                members &= ~late;
                 continue;
             }
 
