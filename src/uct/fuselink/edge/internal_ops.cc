@@ -10,15 +10,21 @@ namespace fuselink {
 
 const uint64_t kInterNodeFlag = 0;
 
-uct_iface_internal_ops_t *internal_ops_table()
+void set_bandwidth(uct_perf_attr_t *attr, double bytes_per_second)
 {
-    static uct_iface_internal_ops_t ops = {
+    if (attr->field_mask & UCT_PERF_ATTR_FIELD_BANDWIDTH) {
+        attr->bandwidth = {.dedicated = 0, .shared = bytes_per_second};
+    }
+}
+
+uct_iface_internal_ops_t internal_ops_table()
+{
+    return {
         .iface_estimate_perf = uct_base_iface_estimate_perf,
         .iface_vfs_refresh   = kRefuse, /* nothing to show */
         .ep_query            = kRefuse,
         .ep_invalidate       = kRefuse,
     };
-    return &ops;
 }
 
 #elif FUSELINK_UCX_MINOR == 22
@@ -83,9 +89,21 @@ int is_reachable_v2(const uct_iface_h iface,
 
 const uint64_t kInterNodeFlag = UCT_IFACE_FLAG_INTER_NODE;
 
-uct_iface_internal_ops_t *internal_ops_table()
+void set_bandwidth(uct_perf_attr_t *attr, double bytes_per_second)
 {
-    static uct_iface_internal_ops_t ops = {
+    uct_ppn_bandwidth_t bandwidth = {.dedicated = 0,
+                                     .shared    = bytes_per_second};
+    if (attr->field_mask & UCT_PERF_ATTR_FIELD_BANDWIDTH) {
+        attr->bandwidth = bandwidth;
+    }
+    if (attr->field_mask & UCT_PERF_ATTR_FIELD_PATH_BANDWIDTH) {
+        attr->path_bandwidth = bandwidth;
+    }
+}
+
+uct_iface_internal_ops_t internal_ops_table()
+{
+    return {
         .iface_query_v2        = uct_iface_base_query_v2,
         .iface_estimate_perf   = uct_base_iface_estimate_perf,
         .iface_vfs_refresh     = kRefuse, /* nothing to show */
@@ -97,7 +115,6 @@ uct_iface_internal_ops_t *internal_ops_table()
         .ep_get_device_ep      = kRefuse,
         .ep_put_sgl_zcopy      = kRefuse,
     };
-    return &ops;
 }
 
 #endif

@@ -6,10 +6,13 @@
 
 namespace fuselink {
 
-/** The operations that UCT keeps out of its public API, the same for every
- *  device. The table differs in almost every minor version of UCX;
- *  internal_ops.cc is where those differences stay. */
-uct_iface_internal_ops_t *internal_ops_table();
+/** A table of the operations that UCT keeps out of its public API, with what
+ *  all devices have in common. It differs in almost every minor version of
+ *  UCX; internal_ops.cc is where those differences stay. */
+uct_iface_internal_ops_t internal_ops_table();
+
+/** Replaces the bandwidth in an estimate, in every field that has it. */
+void set_bandwidth(uct_perf_attr_t *attr, double bytes_per_second);
 
 /** Capability of an interface that leaves the node, in the versions of UCX
  *  that have a flag for it. */

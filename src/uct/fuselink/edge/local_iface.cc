@@ -60,9 +60,10 @@ ucs_status_t LocalIface::init(uct_md_h tl_md, uct_worker_h worker,
     Md &md   = Md::from(tl_md);
     is_self_ = strcmp(params->mode.device.dev_name, kSelfDevice) == 0;
 
+    static uct_iface_internal_ops_t internal_ops = internal_ops_table();
     uct_iface_ops_t ops = ops_table(is_self_);
-    ucs_status_t status = init_base_iface(this, &ops, internal_ops_table(),
-                                          tl_md, worker, params, config);
+    ucs_status_t status = init_base_iface(this, &ops, &internal_ops, tl_md,
+                                          worker, params, config);
     if (status != UCS_OK) {
         return status;
     }

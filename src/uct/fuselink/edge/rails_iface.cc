@@ -91,9 +91,14 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
         return UCS_ERR_INVALID_PARAM;
     }
 
+    static uct_iface_internal_ops_t internal_ops = [] {
+        auto table                = internal_ops_table();
+        table.iface_estimate_perf = estimate_perf;
+        return table;
+    }();
     uct_iface_ops_t ops = ops_table();
-    status = init_base_iface(this, &ops, internal_ops_table(), tl_md,
-                             tl_worker, params, tl_config);
+    status = init_base_iface(this, &ops, &internal_ops, tl_md, tl_worker,
+                             params, tl_config);
     if (status != UCS_OK) {
         return status;
     }
@@ -199,6 +204,42 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
     attr->bandwidth.dedicated = 0;
     attr->bandwidth.shared    = speed;
     attr->priority            = kPriority;
+    return UCS_OK;
+}
+
+/* What UCP's protocols (UCX_PROTO_ENABLE=y) go by; the attributes of the
+ * interface decide about lanes. */
+ucs_status_t RailsIface::estimate_perf(uct_iface_h tl_iface,
+                                       uct_perf_attr_t *attr)
+{
+    ucs_status_t status = uct_base_iface_estimate_perf(tl_iface, attr);
+    if (status != UCS_OK ||
+        !(attr->field_mask & UCT_PERF_ATTR_FIELD_OPERATION)) {
+        return status;
+    }
+    const auto &rails = from(tl_iface).engine_->rails();
+    double sum        = 0;
+    double bare       = 0; /* the fastest NIC, as its own transport says */
+    for (const auto &rail : rails) {
+        const auto &reported = rail->control().attr().bandwidth;
+        sum += rail->speed();
+        bare = std::max(bare, reported.dedicated + reported.shared);
+    }
+    switch (attr->operation) {
+    case UCT_EP_OP_GET_ZCOPY:
+        break;
+    case UCT_EP_OP_PUT_ZCOPY:
+        /* Where the NICs' own lanes are enabled too, UCP writes over this
+         * lane and the fastest of them at once, and counts on the sum of
+         * both; but it is one NIC. So report what is left beside it. Reading
+         * then looks as fast as it is, and goes over all rails. */
+        if (rails.size() > 1 && sum > bare) {
+            set_bandwidth(attr, sum - bare);
+        }
+        break;
+    default: /* messages are on one rail */
+        set_bandwidth(attr, sum / static_cast<double>(rails.size()));
+    }
     return UCS_OK;
 }
 

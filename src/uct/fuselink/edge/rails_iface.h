@@ -38,6 +38,8 @@ private:
                       const uct_iface_config_t *config);
 
     static ucs_status_t query(uct_iface_h iface, uct_iface_attr_t *attr);
+    static ucs_status_t estimate_perf(uct_iface_h iface,
+                                      uct_perf_attr_t *attr);
     static ucs_status_t get_device_address(uct_iface_h iface,
                                            uct_device_addr_t *addr);
     static ucs_status_t get_address(uct_iface_h iface, uct_iface_addr_t *addr);
