@@ -473,7 +473,8 @@ void unasked_answers(Attacker &a, const Known &)
     }
 }
 
-/* Good messages with bits flipped. */
+/* Good messages with bits flipped, never so many that the key comes out
+ * right. */
 void mutations(Attacker &a, const Known &known)
 {
     a.send(a.hello());
@@ -491,7 +492,7 @@ void mutations(Attacker &a, const Known &known)
             get.remote     = known.base;
             get.length     = random.below(kSize);
             get.region_id  = known.id;
-            get.region_key = known.key + 1;
+            get.region_key = ~known.key;
             message        = Message(get);
             break;
         }
@@ -500,7 +501,7 @@ void mutations(Attacker &a, const Known &known)
             put.header     = a.header(ControlType::PutData);
             put.remote     = known.base;
             put.region_id  = known.id;
-            put.region_key = known.key + 1;
+            put.region_key = ~known.key;
             message        = Message(put).add("abc", 3);
             break;
         }
