@@ -58,7 +58,7 @@ ucs_config_field_t iface_config_table[] = {
     {"MAX_CHUNK", "4m", "Largest piece of a bulk transfer.",
      offsetof(IfaceConfig, max_chunk), UCS_CONFIG_TYPE_MEMUNITS},
 
-    {"CHUNK_TIME", "1ms",
+    {"CHUNK_TIME", "2ms",
      "How long a chunk should occupy its rail: with the rail's speed this\n"
      "gives the chunk's size, between MIN_CHUNK and MAX_CHUNK. Shorter adapts\n"
      "faster, longer costs less per byte.",

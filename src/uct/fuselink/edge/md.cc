@@ -112,6 +112,11 @@ ucs_status_t Md::find_rails(const DeviceList &devices,
                                            b.device.c_str()) < 0;
                      });
 
+    std::sort(seen.begin(), seen.end(),
+              [](const std::string &x, const std::string &y) {
+                  return strverscmp(x.c_str(), y.c_str()) < 0;
+              });
+
     auto used = [&](const std::string &name) {
         return std::any_of(candidates_.begin(), candidates_.end(),
                            [&](const RailCandidate &c) {

@@ -52,6 +52,7 @@ ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
     settings.limits.min_chunk  = sched::Bytes(config.min_chunk);
     settings.limits.max_chunk  = sched::Bytes(config.max_chunk);
     settings.limits.chunk_time = sched::Nanos::seconds(config.chunk_time);
+    settings.fixed_weights     = strcmp(config.sched, "stripe") == 0;
     settings.inline_get        = config.inline_get;
     settings.connect_ep        = config.connect == kConnectEp;
     return UCS_OK;

@@ -88,6 +88,15 @@ ucs_status_t Engine::set_handlers(Rail &rail)
     return UCS_OK;
 }
 
+size_t Engine::max_message() const
+{
+    size_t most = SIZE_MAX;
+    for (const auto &rail : rails_) {
+        most = std::min(most, rail->control().attr().cap.am.max_bcopy);
+    }
+    return most;
+}
+
 ucs_status_t Engine::connect(const wire::RailTable &address, Peer *&peer)
 {
     auto &slot = peers_[address.uuid];

@@ -19,6 +19,8 @@ namespace fuselink {
 struct EngineSettings {
     const sched::Policy *policy = nullptr;
     sched::Limits        limits;
+    bool                 fixed_weights = false; /* show the policy reported
+                                                   speeds, not measured ones */
     size_t               inline_get = 8192;
     bool                 connect_ep = false;
     size_t               rx_headroom = 0;
@@ -66,6 +68,9 @@ public:
     /** UCS_INPROGRESS while anything is outstanding. */
     ucs_status_t flush();
     void         fence();
+
+    /** The longest message that every rail's control lane takes, bytes. */
+    size_t max_message() const;
 
     uint64_t                                  uuid() const { return table_.uuid; }
     const wire::RailTable                    &table() const { return table_; }

@@ -39,7 +39,8 @@ void Peer::on_hello(const wire::RailTable &table, bool want_reply)
         ucs_error("fuselink: no rail for bulk data to peer %016lx: none of "
                   "its %zu NIC ports is reached from a port in "
                   "UCX_FUSELINK_DEVICES", uuid_, table.rails.size());
-        fail(UCS_ERR_UNREACHABLE);
+        no_paths_ = true; /* the peer must hear our table first */
+        drain_queue();
         return;
     }
     bulk_.pump();

@@ -104,10 +104,12 @@ void Peer::run_deferred()
         ucs_status_t status = connect_now();
         if (status == UCS_OK) {
             drain_queue();
-            dispatch_users();
         } else {
             fail(status);
         }
+    }
+    if (!(obstacles_ & kFailed)) {
+        dispatch_users();
     }
     for (uct_ep_h ep : unreached_) {
         if (!bulk_.drop_path(ep)) {
@@ -142,10 +144,14 @@ ucs_status_t Peer::connect_now()
     mix ^= mix >> 16;
 
     size_t count = address_.rails.size();
+    bool   tried = false;
     for (bool any_route : {false, true}) {
+        if (tried) {
+            break; /* the peer refuses; another route leads to it as well */
+        }
         for (size_t k = 0; k < count; ++k) {
             const auto &remote = address_.rails[(mix + k) % count];
-            if (connect_over(remote, any_route)) {
+            if (connect_over(remote, any_route, tried)) {
                 say_hello(!table_known_);
                 return UCS_OK;
             }
@@ -157,7 +163,8 @@ ucs_status_t Peer::connect_now()
     return UCS_ERR_UNREACHABLE;
 }
 
-bool Peer::connect_over(const wire::RailRecord &remote, bool any_route)
+bool Peer::connect_over(const wire::RailRecord &remote, bool any_route,
+                        bool &tried)
 {
     int route = Rail::route_to(remote);
     for (const auto &rail : engine_.rails()) {
@@ -168,6 +175,7 @@ bool Peer::connect_over(const wire::RailRecord &remote, bool any_route)
         if (!usable) {
             continue;
         }
+        tried = true;
         ucs_status_t status = rail->control().create_ep(
             remote.device_address, remote.iface_address, &control_);
         if (status == UCS_OK) {
@@ -177,6 +185,7 @@ bool Peer::connect_over(const wire::RailRecord &remote, bool any_route)
         control_ = nullptr;
         ucs_debug("fuselink: no connection over %s: %s",
                   rail->name().c_str(), ucs_status_string(status));
+        break;
     }
     return false;
 }
@@ -310,6 +319,9 @@ void Peer::drain_queue()
         }
         queue_.pop_front();
     }
+    if (no_paths_ && !(obstacles_ & kConnecting)) {
+        fail(UCS_ERR_UNREACHABLE);
+    }
 }
 
 /* --- messages --- */
@@ -330,7 +342,9 @@ ucs_status_t Peer::am_short(uint8_t id, uint64_t header, const void *payload,
         uint64_t own_word;
         memcpy(&own_word, &own, sizeof(own_word));
         memcpy(buffer, &header, sizeof(header));
-        memcpy(buffer + sizeof(header), payload, length);
+        if (length != 0) { /* payload may be null then */
+            memcpy(buffer + sizeof(header), payload, length);
+        }
         status = uct_ep_am_short(control_, rail_am(wire::RailAm::User),
                                  own_word, buffer, sizeof(header) + length);
     } else {
@@ -341,6 +355,7 @@ ucs_status_t Peer::am_short(uint8_t id, uint64_t header, const void *payload,
     }
     if (ucs_likely(status == UCS_OK)) {
         ++am_sn_;
+        unflushed_ = true;
         return UCS_OK;
     }
     return rail_status(status);
@@ -360,6 +375,7 @@ ssize_t Peer::am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
                                    pack_user, &user, flags);
     if (ucs_likely(sent >= 0)) {
         ++am_sn_;
+        unflushed_ = true;
         return sent - static_cast<ssize_t>(sizeof(user.header));
     }
     return rail_status(static_cast<ucs_status_t>(sent));
@@ -396,6 +412,7 @@ ucs_status_t Peer::am_zcopy(uint8_t id, const void *header,
         flags, comp);
     if (status == UCS_OK || status == UCS_INPROGRESS) {
         ++am_sn_;
+        unflushed_ = true;
         return status;
     }
     return rail_status(status);
@@ -452,6 +469,16 @@ void Peer::dispatch_users()
         }
     }
     dispatching_ = false;
+
+    /* A request was refused although there is room again by now: nothing
+     * else would bring it up. */
+    for (PeerUser *user : users_) {
+        if (!ucs_queue_is_empty(&user->pending) &&
+            obstacle_status() == UCS_OK) {
+            engine_.defer(*this);
+            break;
+        }
+    }
 }
 
 /* --- flush, fence, failure --- */
@@ -525,6 +552,7 @@ void Peer::on_control_flushed(uct_completion_t *comp)
 {
     auto *op           = reinterpret_cast<FlushOp *>(comp);
     ucs_status_t status = comp->status;
+    --op->peer->flushing_;
     op->peer->flush_step(op, status);
 }
 
@@ -563,9 +591,12 @@ ucs_status_t Peer::flush(unsigned flags, uct_completion_t *comp)
     }
 
     if (comp == nullptr) {
-        ucs_status_t status = uct_ep_flush(control_, 0, nullptr);
-        if (status != UCS_OK) {
-            return rail_status(status);
+        if (unflushed_ || flushing_ != 0) {
+            ucs_status_t status = uct_ep_flush(control_, 0, nullptr);
+            if (status != UCS_OK) {
+                return rail_status(status);
+            }
+            unflushed_ = false;
         }
         return epochs_.outstanding() != 0 || put_sn_ != put_acked_ ?
                    UCS_INPROGRESS : UCS_OK;
@@ -581,8 +612,13 @@ ucs_status_t Peer::flush(unsigned flags, uct_completion_t *comp)
     op->status      = UCS_OK;
     op->waiting     = 1;
 
-    ucs_status_t status = uct_ep_flush(control_, 0, &op->comp);
+    ucs_status_t status = UCS_OK;
+    if (unflushed_ || flushing_ != 0) {
+        status = uct_ep_flush(control_, 0, &op->comp);
+    }
     if (status == UCS_INPROGRESS) {
+        unflushed_ = false;
+        ++flushing_;
         ++op->waiting;
     } else if (status != UCS_OK) {
         delete op;

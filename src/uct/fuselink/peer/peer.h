@@ -149,7 +149,8 @@ private:
     };
 
     ucs_status_t connect_now();
-    bool         connect_over(const wire::RailRecord &remote, bool any_route);
+    bool         connect_over(const wire::RailRecord &remote, bool any_route,
+                              bool &tried);
     ucs_status_t obstacle_status();
     ucs_status_t rail_status(ucs_status_t status);
     bool         try_control(const void *head, size_t head_length,
@@ -185,6 +186,12 @@ private:
     Rail          *rail_      = nullptr; /* of control_ */
     ucs_status_t   failed_    = UCS_OK;
     bool           table_known_ = false;
+    bool           no_paths_    = false; /* fails once hello is said */
+    /* A flush asks the lane only for the user's messages. fuselink's own
+     * (answers, hello) would make it wait for a peer that has no reason to
+     * make progress any more. */
+    bool           unflushed_   = false; /* user messages since a flush */
+    unsigned       flushing_    = 0;     /* lane flushes not ended */
     bool           dispatching_ = false;
     bool           failure_done_ = false;
     wire::RailTable address_; /* to connect to */

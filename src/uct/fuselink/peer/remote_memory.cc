@@ -239,8 +239,7 @@ void Peer::on_get_request(const void *data, size_t length)
         bulk_.serve_get(source, request.length, request.local, request.op);
         return;
     }
-    size_t most = rail_->control().attr().cap.am.max_bcopy -
-                  sizeof(wire::GetData);
+    size_t most = engine_.max_message() - sizeof(wire::GetData);
     for (uint64_t offset = 0; offset < request.length;) {
         uint64_t part = std::min<uint64_t>(most, request.length - offset);
         wire::GetData reply{};
@@ -270,6 +269,7 @@ void Peer::on_get_data(const void *data, size_t length)
     const char *payload = static_cast<const char *>(data) + sizeof(reply);
     if (get->unpack != nullptr) {
         get->unpack(get->unpack_arg, payload, size);
+        get = engine_.gets().find(reply.op); /* the user may begin others */
     } else {
         memcpy(get->buffer + get->landed, payload, size);
     }

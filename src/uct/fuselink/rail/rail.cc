@@ -53,7 +53,8 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
                                 UCT_IFACE_FLAG_PENDING |
                                 UCT_IFACE_FLAG_PUT_ZCOPY |
                                 UCT_IFACE_FLAG_CONNECT_TO_IFACE;
-    if (!result->control_->has(needed)) {
+    if (!result->control_->has(needed) ||
+        !candidate.traits->put_completes_remotely) {
         ucs_debug("fuselink: %s cannot be a rail: it lacks messages or put",
                   result->name().c_str());
         return UCS_ERR_UNSUPPORTED;

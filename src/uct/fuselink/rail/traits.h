@@ -24,7 +24,8 @@ struct RailTraits {
     bool stream;
 
     /* The completion of a put says that the data is in remote memory, not
-     * only that the local buffer is free. Without it each put is flushed. */
+     * only that the local buffer is free. Rails without it are refused: the
+     * end of a transfer and the speed of a rail are both taken from it. */
     bool put_completes_remotely;
 };
 

@@ -20,10 +20,10 @@ sched::Nanos now_ns()
 
 Path::Path(BulkSender &sender_, Rail &rail_, const wire::RailRecord &remote_)
     : sender(sender_), rail(rail_), remote(remote_), hook{},
-      meter(sched::Rate(remote_.bytes_per_second != 0 ?
-                            std::min(rail_.speed(),
-                                     double(remote_.bytes_per_second)) :
-                            rail_.speed()))
+      weight(remote_.bytes_per_second != 0 ?
+                 std::min(rail_.speed(), double(remote_.bytes_per_second)) :
+                 rail_.speed()),
+      meter(weight)
 {
     hook.path = this;
 }
@@ -85,6 +85,7 @@ bool BulkSender::connect(Path &path)
             return false;
         }
         path.state = Path::State::Ready;
+        block(path); /* until it is connected */
         return true;
     }
 
@@ -261,11 +262,15 @@ void BulkSender::pump()
             sched::Nanos now   = now_ns();
             for (size_t i = 0; i < paths_.size(); ++i) {
                 Path &path = *paths_[i];
-                bool open  = !path.blocked &&
-                             (path.state == Path::State::Ready ||
-                              connect(path));
+                bool open  = (path.state == Path::State::Ready ||
+                              connect(path)) && !path.blocked;
                 views[i] = sched::view_of(path.meter, now, settings.limits,
                                           open);
+                if (settings.fixed_weights) {
+                    views[i].rate   = path.weight;
+                    views[i].window = sched::window_for(path.weight,
+                                                        settings.limits);
+                }
             }
             size_t remaining = transfer->length - transfer->assigned;
             transfer->demand.remaining = sched::Bytes(remaining);
@@ -304,11 +309,11 @@ bool BulkSender::post_chunk(Transfer &transfer, Path &path, size_t length)
     /* Counted before posting: a rail that fails inside the call ends other
      * chunks of this transfer, which must not free it under our feet. */
     ++transfer.outstanding;
+    path.meter.on_post(now_ns(), sched::Bytes(length));
     ucs_status_t status = uct_ep_put_zcopy(
         path.ep, &iov, 1, transfer.remote + transfer.assigned,
         UCT_INVALID_RKEY, &chunk->comp);
     if (status == UCS_OK || status == UCS_INPROGRESS) {
-        path.meter.on_post(now_ns(), sched::Bytes(length));
         ++path.chunks;
         peer_.engine().poller().hold(path.rail.poll_bulk_index());
         transfer.assigned += length;
@@ -327,6 +332,7 @@ bool BulkSender::post_chunk(Transfer &transfer, Path &path, size_t length)
         return true;
     }
 
+    path.meter.on_abandon(now_ns(), sched::Bytes(length));
     chunk->next  = free_chunks_;
     free_chunks_ = chunk;
     if (--transfer.outstanding == 0 && !transfer.queued) {
@@ -383,8 +389,9 @@ void BulkSender::block(Path &path)
         return;
     }
     /* BUSY: there is room after all. */
-    path.blocked = false;
-    again_       = true;
+    path.blocked   = false;
+    path.connected = true;
+    again_         = true;
     if (!path.markers.empty()) {
         send_markers(path);
     }
@@ -395,6 +402,7 @@ ucs_status_t BulkSender::on_hook(uct_pending_req_t *req)
     Path &path       = *reinterpret_cast<Path::Hook *>(req)->path;
     path.hook.queued = false;
     path.blocked     = false;
+    path.connected   = true;
     if (path.sender.send_markers(path)) {
         path.sender.pump();
     }
@@ -486,7 +494,7 @@ bool BulkSender::never_used(uct_ep_h ep) const
 {
     for (const auto &path : paths_) {
         if (path->ep == ep) {
-            return path->chunks == 0;
+            return !path->connected && path->chunks == 0;
         }
     }
     return false;

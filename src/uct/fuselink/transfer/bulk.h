@@ -39,7 +39,9 @@ struct Path {
     State            state = State::Idle;
     uct_ep_h         ep    = nullptr;
     bool             blocked = false; /* no room on the rail */
+    bool             connected = false; /* the rail took something, or would */
     Hook             hook;
+    sched::Rate      weight; /* reported speed */
     sched::RateMeter meter;
     uint64_t         chunks = 0;
 

@@ -5,17 +5,20 @@
 /*
  * What fuselink puts on a network rail, byte for byte. docs/protocol.md is
  * the prose of this file. All fields are little endian, packed, without
- * padding; a peer that is not little endian is refused by its device address.
+ * padding; fuselink does not compile for other machines.
  *
  * Nothing here knows UCX. Each message that comes in is hostile until
  * parse<T>() has checked its length and its own fields were range checked.
  */
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 namespace fuselink::wire {
+
+static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
 inline constexpr uint8_t kProtocolVersion = 1;
