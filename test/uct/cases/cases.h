@@ -2,7 +2,7 @@
 #ifndef FUSELINK_TEST_CASES_H
 #define FUSELINK_TEST_CASES_H
 
-#include "../harness/case.h"
+#include "harness/case.h"
 
 #include <vector>
 

@@ -2,7 +2,7 @@
 
 /* Which NICs carry what: shares, choices, sides that differ. */
 
-#include "../harness/nics.h"
+#include "harness/nics.h"
 #include "../stack/link.h"
 #include "../stack/stream.h"
 #include "cases.h"

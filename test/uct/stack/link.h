@@ -2,8 +2,8 @@
 #ifndef FUSELINK_TEST_LINK_H
 #define FUSELINK_TEST_LINK_H
 
-#include "../harness/case.h"
-#include "../harness/pattern.h"
+#include "harness/case.h"
+#include "harness/pattern.h"
 #include "endpoint.h"
 
 #include <memory>

@@ -2,7 +2,7 @@
 #ifndef FUSELINK_TEST_STREAM_H
 #define FUSELINK_TEST_STREAM_H
 
-#include "../harness/pattern.h"
+#include "harness/pattern.h"
 #include "endpoint.h"
 
 #include <deque>

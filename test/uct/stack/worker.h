@@ -2,8 +2,8 @@
 #ifndef FUSELINK_TEST_WORKER_H
 #define FUSELINK_TEST_WORKER_H
 
-#include "../harness/channel.h"
-#include "../harness/failure.h"
+#include "harness/channel.h"
+#include "harness/failure.h"
 
 #include <chrono>
 #include <ctime>

@@ -31,21 +31,24 @@ struct LogLine {
 /** What a case's function finds around it. */
 class Session {
 public:
-    Session(std::string peer, const Listener *listener)
-        : peer_(std::move(peer)), listener_(listener)
-    {
-    }
+    /** The active process, with the places where the passive ones listen. */
+    explicit Session(std::vector<Place> peers) : peers_(std::move(peers)) {}
+    /** A passive process. */
+    explicit Session(const Listener &listener) : listener_(&listener) {}
 
     bool active() const { return listener_ == nullptr; }
 
-    /** The connection between the two sides: the active one calls, the passive
-     *  one answers. A case that has several passive processes, one after the
-     *  other, has a connection to each. */
-    Channel connection() const;
+    /** Number of passive processes, which only the active one knows. */
+    size_t peers() const { return peers_.size(); }
+
+    /** The connection between the active process and a passive one: the active
+     *  one calls, the passive one answers. A case that has several passive
+     *  processes in one place, one after the other, has a connection to each. */
+    Channel connection(size_t peer = 0) const;
 
 private:
-    std::string     peer_; /* its management address */
-    const Listener *listener_;
+    std::vector<Place> peers_;
+    const Listener    *listener_ = nullptr;
 };
 
 /** A test. Each case has its own process on either side, so that it starts
@@ -61,12 +64,14 @@ struct Case {
 
 /** Runs the cases that the command line names:
  *
- *      PROGRAM serve ADDRESS            be the passive side, there
- *      PROGRAM run ADDRESS PATTERN...   be the active side
+ *      PROGRAM serve PLACE              be the passive side, there
+ *      PROGRAM run PLACES PATTERN...    be the active side
  *      PROGRAM list                     names of all cases
  *
- *  ADDRESS is a management address of the passive side. Prints a line for each
- *  case; returns the exit status. */
+ *  A place is ADDRESS:PORT, a management address of a passive side and the
+ *  first of two ports; PLACES are several of them with commas in between, for
+ *  cases of more than two processes. Prints a line for each case; returns the
+ *  exit status. */
 int drive(int argc, char **argv, const std::vector<Case> &cases);
 
 } // namespace fltest

@@ -11,6 +11,12 @@ namespace fltest {
 
 using Bytes = std::vector<uint8_t>;
 
+/** Where a process listens. */
+struct Place {
+    std::string address;
+    int         port;
+};
+
 /** Messages between the two processes of a case, beside what is tested: a TCP
  *  connection over the management network. Every wait has a limit. */
 class Channel {
@@ -26,8 +32,7 @@ public:
     }
 
     /** Tries until somebody listens there, or `seconds` have passed. */
-    static Channel connect(const std::string &address, int port,
-                           double seconds);
+    static Channel connect(const Place &place, double seconds);
 
     void  send(const Bytes &message) const;
     Bytes receive(double seconds = 30) const;
@@ -49,7 +54,7 @@ private:
 /** A listening socket. */
 class Listener {
 public:
-    Listener(const std::string &address, int port);
+    explicit Listener(const Place &place);
     ~Listener();
     Listener(const Listener &)            = delete;
     Listener &operator=(const Listener &) = delete;

@@ -8,13 +8,34 @@
 #include <cstring>
 #include <fnmatch.h>
 #include <memory>
+#include <sstream>
 
 namespace fltest {
 namespace {
 
-/* Namespaces of the cluster have their ports to themselves. */
-constexpr int kControlPort = 7400; /* between the two programs */
-constexpr int kCasePort    = 7401; /* between the two sides of a case */
+/* A place has a port for the orders between the programs, and the next one for
+ * the sides of a case. */
+Place place_of(const std::string &text)
+{
+    size_t colon = text.find(':');
+    REQUIRE(colon != text.npos, "'%s' is not ADDRESS:PORT", text.c_str());
+    return {text.substr(0, colon), atoi(text.c_str() + colon + 1)};
+}
+
+std::vector<Place> places_of(const std::string &text)
+{
+    std::vector<Place> places;
+    std::istringstream words(text);
+    for (std::string word; std::getline(words, word, ',');) {
+        places.push_back(place_of(word));
+    }
+    return places;
+}
+
+Place next_port(const Place &place)
+{
+    return {place.address, place.port + 1};
+}
 
 Bytes to_bytes(const std::string &text)
 {
@@ -35,10 +56,10 @@ const Case *find(const std::vector<Case> &cases, const std::string &name)
 }
 
 /* The passive program: runs its side of the cases that it is told. */
-int serve(const std::string &address, const std::vector<Case> &cases)
+int serve(const Place &place, const std::vector<Case> &cases)
 {
-    Listener control(address, kControlPort);
-    Listener sides(address, kCasePort);
+    Listener control(place);
+    Listener sides(next_port(place));
     Channel orders = control.accept(60);
     for (;;) {
         std::string name;
@@ -49,7 +70,7 @@ int serve(const std::string &address, const std::vector<Case> &cases)
         }
         const Case *test = find(cases, name);
         REQUIRE(test != nullptr, "no case '%s'", name.c_str());
-        Session session("", &sides);
+        Session session(sides);
         Child child(*test, Side::Passive, [&] { test->passive(session); });
         orders.send(to_bytes("started"));
         Outcome outcome = child.wait();
@@ -58,28 +79,58 @@ int serve(const std::string &address, const std::vector<Case> &cases)
     }
 }
 
-Outcome run_case(const Case &test, const std::string &peer, Channel &orders)
+/* The passive program in one place, as the active one sees it. */
+class Passive {
+public:
+    explicit Passive(const Place &place)
+        : orders_(Channel::connect(place, 30))
+    {
+    }
+
+    void start(const Case &test) const
+    {
+        orders_.send(to_bytes(test.name));
+        orders_.receive(30);
+    }
+
+    Outcome wait(const Case &test) const
+    {
+        std::string text = to_text(orders_.receive(test.seconds + 30));
+        return {static_cast<Outcome::Kind>(text.at(0)), text.substr(1)};
+    }
+
+private:
+    Channel orders_;
+};
+
+/* What a case came to whose two sides came to these. */
+Outcome both(const Outcome &one, const Outcome &other)
 {
-    if (test.passive) {
-        orders.send(to_bytes(test.name));
-        orders.receive(30);
-    }
-    Session session(peer, nullptr);
-    Child child(test, Side::Active, [&] { test.active(session); });
-    Outcome own = child.wait();
-    if (!test.passive) {
-        return own;
-    }
-    std::string text = to_text(orders.receive(test.seconds + 30));
-    Outcome other{static_cast<Outcome::Kind>(text.at(0)), text.substr(1)};
-    if (own.kind == Outcome::Kind::Passed) {
+    if (one.kind == Outcome::Kind::Passed) {
         return other;
     }
-    if (own.kind == Outcome::Kind::Failed &&
+    if (one.kind == Outcome::Kind::Failed &&
         other.kind == Outcome::Kind::Failed) {
-        own.reason += "\n" + other.reason;
+        return {one.kind, one.reason + "\n" + other.reason};
     }
-    return own;
+    return other.kind == Outcome::Kind::Failed ? other : one;
+}
+
+Outcome run_case(const Case &test, const std::vector<Place> &places,
+                 const std::vector<Passive> &passives)
+{
+    std::vector<Place> sides;
+    for (size_t i = 0; i < places.size() && test.passive; ++i) {
+        passives[i].start(test);
+        sides.push_back(next_port(places[i]));
+    }
+    Session session(sides);
+    Child child(test, Side::Active, [&] { test.active(session); });
+    Outcome outcome = child.wait();
+    for (size_t i = 0; i < sides.size(); ++i) {
+        outcome = both(outcome, passives[i].wait(test));
+    }
+    return outcome;
 }
 
 void print(const Case &test, const Outcome &outcome, double seconds)
@@ -102,11 +153,12 @@ void print(const Case &test, const Outcome &outcome, double seconds)
     fflush(stdout);
 }
 
-int run(const std::string &peer, const std::vector<std::string> &patterns,
+int run(const std::vector<Place> &places,
+        const std::vector<std::string> &patterns,
         const std::vector<Case> &cases)
 {
     using Clock = std::chrono::steady_clock;
-    Channel orders;
+    std::vector<Passive> passives;
     unsigned ran = 0, failed = 0;
     for (const Case &test : cases) {
         bool wanted = std::any_of(
@@ -116,11 +168,13 @@ int run(const std::string &peer, const std::vector<std::string> &patterns,
         if (!wanted) {
             continue;
         }
-        if (test.passive && !orders.open()) {
-            orders = Channel::connect(peer, kControlPort, 30);
+        if (test.passive && passives.empty()) {
+            for (const Place &place : places) {
+                passives.emplace_back(place);
+            }
         }
         auto start      = Clock::now();
-        Outcome outcome = run_case(test, peer, orders);
+        Outcome outcome = run_case(test, places, passives);
         std::chrono::duration<double> took = Clock::now() - start;
         print(test, outcome, took.count());
         failed += outcome.kind == Outcome::Kind::Failed;
@@ -132,9 +186,9 @@ int run(const std::string &peer, const std::vector<std::string> &patterns,
 
 } // namespace
 
-Channel Session::connection() const
+Channel Session::connection(size_t peer) const
 {
-    return active() ? Channel::connect(peer_, kCasePort, 10) :
+    return active() ? Channel::connect(peers_.at(peer), 10) :
                       listener_->accept(20);
 }
 
@@ -149,13 +203,14 @@ int drive(int argc, char **argv, const std::vector<Case> &cases)
             return 0;
         }
         if (words.size() == 2 && words[0] == "serve") {
-            return serve(words[1], cases);
+            return serve(place_of(words[1]), cases);
         }
         if (words.size() > 2 && words[0] == "run") {
-            return run(words[1], {words.begin() + 2, words.end()}, cases);
+            return run(places_of(words[1]), {words.begin() + 2, words.end()},
+                       cases);
         }
         fprintf(stderr,
-                "usage: %s serve ADDRESS | run ADDRESS PATTERN... | list\n",
+                "usage: %s serve PLACE | run PLACES PATTERN... | list\n",
                 argv[0]);
         return 2;
     } catch (const Failed &failed) {

@@ -18,13 +18,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-sockaddr_in socket_address(const std::string &address, int port)
+sockaddr_in socket_address(const Place &place)
 {
     sockaddr_in result{};
     result.sin_family = AF_INET;
-    result.sin_port   = htons(static_cast<uint16_t>(port));
-    REQUIRE(inet_pton(AF_INET, address.c_str(), &result.sin_addr) == 1,
-            "'%s' is not an IPv4 address", address.c_str());
+    result.sin_port   = htons(static_cast<uint16_t>(place.port));
+    REQUIRE(inet_pton(AF_INET, place.address.c_str(), &result.sin_addr) == 1,
+            "'%s' is not an IPv4 address", place.address.c_str());
     return result;
 }
 
@@ -73,9 +73,9 @@ Channel::~Channel()
     }
 }
 
-Channel Channel::connect(const std::string &address, int port, double seconds)
+Channel Channel::connect(const Place &place, double seconds)
 {
-    sockaddr_in to = socket_address(address, port);
+    sockaddr_in to = socket_address(place);
     auto deadline  = Clock::now() + std::chrono::duration<double>(seconds);
     for (;;) {
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -87,7 +87,7 @@ Channel Channel::connect(const std::string &address, int port, double seconds)
         int error = errno;
         close(fd);
         REQUIRE(Clock::now() < deadline, "cannot connect to %s:%d: %s",
-                address.c_str(), port, strerror(error));
+                place.address.c_str(), place.port, strerror(error));
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
 }
@@ -132,15 +132,15 @@ void Channel::expect_mark(uint64_t mark, double seconds) const
             static_cast<unsigned long>(got), static_cast<unsigned long>(mark));
 }
 
-Listener::Listener(const std::string &address, int port)
+Listener::Listener(const Place &place)
     : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
 {
     int one        = 1;
-    sockaddr_in at = socket_address(address, port);
+    sockaddr_in at = socket_address(place);
     setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     REQUIRE(bind(fd_, reinterpret_cast<sockaddr *>(&at), sizeof(at)) == 0 &&
                 listen(fd_, 16) == 0,
-            "cannot listen on %s:%d: %s", address.c_str(), port,
+            "cannot listen on %s:%d: %s", place.address.c_str(), place.port,
             strerror(errno));
 }
 

@@ -1,0 +1,92 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+#
+# Cases of a C++ test program (harness/case.h) on the hosts of a cluster. To be
+# sourced after report.sh and clusters.sh by a script in the program's folder;
+# `wanted` holds the patterns that its user gave.
+#
+# FUSELINK_BUILD is the folder of a finished build; FUSELINK_LIB the library,
+# if not the one built there.
+
+build=${FUSELINK_BUILD:?is the folder of a finished build}
+build=$(cd "$build" && pwd)
+library=${FUSELINK_LIB:-$build/src/uct/fuselink/.libs/libuct_fuselink.so.0}
+work=$build/test-$(basename "$here")
+settings=() # of every process, NAME=VALUE; a script may add some
+active_settings=() passive_settings=() # of one side only
+rates= # of the NICs of the cluster in use, "400,40"
+
+# build_program NAME: sets program, and all_cases.
+build_program() {
+    program=$work/$1
+    mkdir -p "$work"
+    if ! make -C "$work" -f "$here/Makefile" -j "$(nproc)" BUILD="$build" \
+        >"$work/make.log" 2>&1; then
+        not_ok "the test program builds" "$(tail -n 20 "$work/make.log")"
+        finish
+    fi
+    all_cases=$("$program" list)
+}
+
+# run_cases LABEL CLUSTER HOSTS PATTERN...: cases with the active process in
+# host0 and a passive one in each of HOSTS, host1,host2. A host that occurs more
+# than once has as many processes.
+run_cases() {
+    local label=$1 cluster=$2 hosts host address addresses= port=7400
+    local servers=() server status
+    IFS=, read -ra hosts <<<"$3"
+    shift 3
+    select_cases "$@" || return
+    for host in "${hosts[@]}"; do
+        address=$(cluster_address "$host"):$port
+        in_host "$cluster" "$host" "${passive_settings[@]}" \
+            "$program" serve "$address" &
+        servers+=($!)
+        addresses+=${addresses:+,}$address
+        port=$((port + 2))
+    done
+    (in_host "$cluster" host0 "${active_settings[@]}" \
+        "$program" run "$addresses" "${cases[@]}" >"$work/$label.log" 2>&1)
+    status=$?
+    for server in "${servers[@]}"; do
+        kill "$server" 2>/dev/null
+        wait "$server" 2>/dev/null
+    done
+    take_results "$label" "$work/$label.log" "$status"
+}
+
+# in_host CLUSTER HOST [NAME=VALUE]... PROGRAM...: becomes the program, as
+# exec_in does.
+in_host() {
+    local cluster=$1 host=$2
+    shift 2
+    exec_in "$cluster" "$host" timeout 280 env LD_PRELOAD="$library" \
+        NIC_RATES="$rates" UCX_FUSELINK_DEVICES=^mgmt0 UCX_VFS_ENABLE=n \
+        "${settings[@]}" "$@"
+}
+
+# select_cases PATTERN...: sets cases to what is both there and wanted.
+select_cases() {
+    local name
+    cases=()
+    for name in $all_cases; do
+        matches "$name" "$@" || continue
+        is_wanted "$name" || continue
+        cases+=("$name")
+    done
+    ((${#cases[@]}))
+}
+
+# is_wanted NAME: the user gave no pattern, or one that matches.
+is_wanted() {
+    ((${#wanted[@]} == 0)) || matches "$1" "${wanted[@]}"
+}
+
+matches() {
+    local name=$1 pattern
+    shift
+    for pattern; do
+        # shellcheck disable=SC2053
+        [[ $name != $pattern ]] || return 0
+    done
+    return 1
+}
