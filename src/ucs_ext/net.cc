@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <cstring>
+#include <filesystem>
 #include <ifaddrs.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -182,6 +183,32 @@ bool is_loopback(int ifindex)
                nullptr &&
            ioctl(sock.fd(), SIOCGIFFLAGS, &request) == 0 &&
            (request.ifr_flags & IFF_LOOPBACK) != 0;
+}
+
+bool is_inner_bridge(const std::string &device)
+{
+    namespace fs = std::filesystem;
+    const fs::path root("/sys/class/net");
+    std::error_code error;
+    fs::directory_iterator port(root / device / "brif", error);
+    if (error) {
+        return false;
+    }
+    for (; port != fs::directory_iterator(); port.increment(error)) {
+        const fs::path dir = root / port->path().filename();
+        if (fs::exists(dir / "device", error)) {
+            return false; /* hardware */
+        }
+        /* Bonds and VLANs name what they stand on "lower_..."; with a veth
+         * the other end is in another namespace and has no name here. */
+        for (fs::directory_iterator link(dir, error), end;
+             !error && link != end; link.increment(error)) {
+            if (link->path().filename().string().starts_with("lower_")) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 } // namespace fuselink::net

@@ -34,6 +34,11 @@ int route_ifindex(uint8_t family, const std::array<uint8_t, 16> &address);
 /** True if `ifindex` is a loopback interface. */
 bool is_loopback(int ifindex);
 
+/** True for a bridge of which every port is a virtual one: it joins this
+ *  machine's containers or guests and leads nowhere else. False for all other
+ *  interfaces, and where /sys does not say. */
+bool is_inner_bridge(const std::string &device);
+
 } // namespace fuselink::net
 
 #endif

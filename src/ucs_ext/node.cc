@@ -52,4 +52,12 @@ uint64_t node_signature(std::string_view lanes, uint64_t machine)
     return hash.value();
 }
 
+uint64_t network_signature(uint64_t machine)
+{
+    Hash hash;
+    hash.add(machine);
+    hash.add_file("/proc/self/ns/net");
+    return hash.value();
+}
+
 } // namespace fuselink

@@ -17,6 +17,14 @@ namespace fuselink {
  */
 uint64_t node_signature(std::string_view lanes, uint64_t machine);
 
+/**
+ * A number that two processes share exactly when they see the same network
+ * interfaces and addresses: same machine, same network namespace.
+ *
+ * @param machine as above
+ */
+uint64_t network_signature(uint64_t machine);
+
 } // namespace fuselink
 
 #endif

@@ -359,6 +359,11 @@ std::vector<Case> rails_cases()
                       {{Side::Active, devices, "^mgmt0"},
                        {Side::Passive, devices, "nic2"}},
                       4 << 20),
+        /* With a bridge of containers, of the same address on both sides. */
+        make_transfer("bridge.left_out", shares, {both("DEVICES", "^mgmt0")},
+                      24 << 20),
+        make_transfer("bridge.named", only({1, 1, 0, 0}),
+                      {both("DEVICES", "inner0,nic0,nic1")}),
         make("two_ifaces", two_ifaces),
         make("reachability.other_node",
              [](Session &s) { reachability(s, false); }),

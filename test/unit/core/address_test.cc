@@ -156,4 +156,14 @@ TEST(RailTable, NamesAreMadePrintable)
     EXPECT_EQ(out.rails[0].name, "tcp/??[31m");
 }
 
+TEST(Uuid, TellsTheNetworkAndIsNeverZero)
+{
+    const uint64_t here = 0x123456789abcdef0, there = 0x123446789abcdef0;
+    EXPECT_TRUE(same_network(make_uuid(here, 1), make_uuid(here, ~0ul)));
+    EXPECT_FALSE(same_network(make_uuid(here, 1), make_uuid(there, 1)));
+    EXPECT_NE(make_uuid(here, 1), make_uuid(here, 2));
+    EXPECT_NE(make_uuid(0, 0), 0u);
+    EXPECT_NE(make_uuid(0x00000fffffffffff, 0xfff0000000000000), 0u);
+}
+
 } // namespace

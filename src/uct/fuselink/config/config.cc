@@ -22,7 +22,8 @@ ucs_config_field_t md_config_table[] = {
     {"DEVICES", "all",
      "NIC ports to use as rails, in the syntax of UCX_NET_DEVICES: 'all', a\n"
      "list like 'eth0,mlx5_0:1', or '^' and a list of ports to leave out.\n"
-     "'all' is every port that is up, except loopback.",
+     "'all' is every port that is up, except loopback\n"
+     "and bridges that have only virtual ports.",
      offsetof(MdConfig, devices), UCS_CONFIG_TYPE_STRING},
 
     {"WEIGHTS", "",

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "md.h"
 
+#include "../../../ucs_ext/net.h"
 #include "../../../ucs_ext/node.h"
 #include "md_ops.h"
 
@@ -88,8 +89,10 @@ ucs_status_t Md::find_rails(const DeviceList &devices,
             if (!loopback) {
                 seen.push_back(resource.device);
             }
+            /* These lead to no other node; whoever names one has a reason. */
+            bool inner = loopback || net::is_inner_bridge(resource.device);
             if (!devices.allows(resource.device) ||
-                (loopback && !devices.explicit_names())) {
+                (inner && !devices.explicit_names())) {
                 continue;
             }
             RailCandidate candidate;

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "engine.h"
 
+#include "../../../ucs_ext/node.h"
 #include "../rail/subnets.h"
 
 #include <algorithm>
@@ -13,9 +14,9 @@ Engine::Engine(uct_base_iface_t &owner, RegionTable &regions,
     : owner_(owner), regions_(regions), settings_(settings),
       spread_home_(settings.policy != sched::find_policy("single"))
 {
-    do {
-        table_.uuid = ucs_generate_uuid(reinterpret_cast<uintptr_t>(this));
-    } while (table_.uuid == 0);
+    table_.uuid = wire::make_uuid(
+        network_signature(ucs_get_system_id()),
+        ucs_generate_uuid(reinterpret_cast<uintptr_t>(this)));
     home_                 = static_cast<uint32_t>(table_.uuid);
     release_user_desc_.cb = release_user_desc;
 }

@@ -8,44 +8,9 @@
 namespace fuselink {
 namespace {
 
-/* Longest short message that is copied together on the stack; above it the
- * copy costs more than the packing call that it saves. */
-constexpr size_t kStackShort = 256;
-
 constexpr uint8_t rail_am(wire::RailAm am)
 {
     return static_cast<uint8_t>(am);
-}
-
-struct PackUser { /* a user's message behind our header */
-    wire::UserHeader    header;
-    uct_pack_callback_t pack;
-    void               *arg;
-};
-
-size_t pack_user(void *dest, void *arg)
-{
-    auto *p = static_cast<PackUser *>(arg);
-    memcpy(dest, &p->header, sizeof(p->header));
-    return sizeof(p->header) +
-           p->pack(static_cast<char *>(dest) + sizeof(p->header), p->arg);
-}
-
-struct PackShort { /* the user's 8-byte header and payload behind ours */
-    wire::UserHeader header;
-    uint64_t         user_header;
-    const void      *payload;
-    size_t           length;
-};
-
-size_t pack_short(void *dest, void *arg)
-{
-    auto *p   = static_cast<PackShort *>(arg);
-    auto *out = static_cast<char *>(dest);
-    memcpy(out, &p->header, sizeof(p->header));
-    memcpy(out + 8, &p->user_header, 8);
-    memcpy(out + 16, p->payload, p->length);
-    return 16 + p->length;
 }
 
 struct PackControl {
@@ -166,7 +131,10 @@ ucs_status_t Peer::connect_now()
 bool Peer::connect_over(const wire::RailRecord &remote, bool any_route,
                         bool &tried)
 {
-    int route = Rail::route_to(remote);
+    Rail::Route route = Rail::route_to(remote, engine_.uuid(), uuid_);
+    if (route.astray) {
+        return false;
+    }
     for (const auto &rail : engine_.rails()) {
         bool usable = any_route ?
             rail->control().is_reachable(remote.device_address,
@@ -324,100 +292,6 @@ void Peer::drain_queue()
     }
 }
 
-/* --- messages --- */
-
-ucs_status_t Peer::am_short(uint8_t id, uint64_t header, const void *payload,
-                            unsigned length)
-{
-    if (ucs_unlikely(obstacles_ != 0)) {
-        ucs_status_t status = obstacle_status();
-        if (status != UCS_OK) {
-            return status;
-        }
-    }
-    wire::UserHeader own{id, 0, 0, am_sn_};
-    ucs_status_t status;
-    if (length <= kStackShort) {
-        char     buffer[sizeof(header) + kStackShort];
-        uint64_t own_word;
-        memcpy(&own_word, &own, sizeof(own_word));
-        memcpy(buffer, &header, sizeof(header));
-        if (length != 0) { /* payload may be null then */
-            memcpy(buffer + sizeof(header), payload, length);
-        }
-        status = uct_ep_am_short(control_, rail_am(wire::RailAm::User),
-                                 own_word, buffer, sizeof(header) + length);
-    } else {
-        PackShort pack{own, header, payload, length};
-        ssize_t sent = uct_ep_am_bcopy(control_, rail_am(wire::RailAm::User),
-                                       pack_short, &pack, 0);
-        status = sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
-    }
-    if (ucs_likely(status == UCS_OK)) {
-        ++am_sn_;
-        unflushed_ = true;
-        return UCS_OK;
-    }
-    return rail_status(status);
-}
-
-ssize_t Peer::am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
-                       unsigned flags)
-{
-    if (ucs_unlikely(obstacles_ != 0)) {
-        ucs_status_t status = obstacle_status();
-        if (status != UCS_OK) {
-            return status;
-        }
-    }
-    PackUser user{{id, 0, 0, am_sn_}, pack, arg};
-    ssize_t sent = uct_ep_am_bcopy(control_, rail_am(wire::RailAm::User),
-                                   pack_user, &user, flags);
-    if (ucs_likely(sent >= 0)) {
-        ++am_sn_;
-        unflushed_ = true;
-        return sent - static_cast<ssize_t>(sizeof(user.header));
-    }
-    return rail_status(static_cast<ucs_status_t>(sent));
-}
-
-ucs_status_t Peer::am_zcopy(uint8_t id, const void *header,
-                            unsigned header_len, const uct_iov_t *iov,
-                            size_t iovcnt, unsigned flags,
-                            uct_completion_t *comp)
-{
-    if (ucs_unlikely(obstacles_ != 0)) {
-        ucs_status_t status = obstacle_status();
-        if (status != UCS_OK) {
-            return status;
-        }
-    }
-    constexpr size_t kMaxHeader = 512;
-    constexpr size_t kMaxIov    = 16;
-    char      buffer[kMaxHeader];
-    uct_iov_t lane_iov[kMaxIov];
-    wire::UserHeader own{id, 0, 0, am_sn_};
-    if (header_len > kMaxHeader - sizeof(own) || iovcnt > kMaxIov) {
-        return UCS_ERR_INVALID_PARAM;
-    }
-    for (size_t i = 0; i < iovcnt; ++i) {
-        lane_iov[i]      = iov[i];
-        lane_iov[i].memh = UCT_MEM_HANDLE_NULL; /* it was fuselink's */
-    }
-    memcpy(buffer, &own, sizeof(own));
-    memcpy(buffer + sizeof(own), header, header_len);
-    ucs_status_t status = uct_ep_am_zcopy(
-        control_, rail_am(wire::RailAm::User), buffer,
-        static_cast<unsigned>(sizeof(own) + header_len), lane_iov, iovcnt,
-        flags, comp);
-    if (status == UCS_OK || status == UCS_INPROGRESS) {
-        ++am_sn_;
-        unflushed_ = true;
-        return status;
-    }
-    return rail_status(status);
-}
-
 /* --- the user's pending queue --- */
 
 ucs_status_t Peer::pending_add(PeerUser &user, uct_pending_req_t *req)
@@ -481,165 +355,13 @@ void Peer::dispatch_users()
     }
 }
 
-/* --- flush, fence, failure --- */
+/* --- failure --- */
 
 void Peer::end_op(Epochs::Id id)
 {
     if (epochs_.end(id)) {
         check_waiters();
     }
-}
-
-/* An epoch or an acknowledgement of small puts has moved on. */
-void Peer::check_waiters()
-{
-    for (size_t i = 0; i < flushes_.size();) {
-        FlushOp *op   = flushes_[i];
-        size_t before = flushes_.size();
-        if (op->wait_epoch && epochs_.passed(op->boundary)) {
-            op->wait_epoch = false;
-            flush_step(op, failed_);
-        } else if (op->wait_puts && put_acked_ >= op->put_sn) {
-            op->wait_puts = false;
-            flush_step(op, failed_);
-        } else {
-            ++i;
-            continue;
-        }
-        /* The step may have ended the operation, and its user may have begun
-         * or ended others: start over rather than reason about it. */
-        if (flushes_.size() != before) {
-            i = 0;
-        }
-    }
-    if ((obstacles_ & kFenced) && epochs_.passed(fence_boundary_)) {
-        obstacles_ &= ~kFenced;
-        dispatch_users();
-    }
-}
-
-ucs_status_t Peer::fence()
-{
-    if (obstacles_ & kFailed) {
-        return failed_;
-    }
-    if (epochs_.outstanding() != 0) {
-        fence_boundary_ = epochs_.boundary();
-        obstacles_     |= kFenced;
-    }
-    if (put_sn_ != put_acked_) {
-        /* Later messages follow small puts on the same lane; only bulk data
-         * could overtake them. */
-        bulk_fence_ = put_sn_;
-        request_put_ack();
-    }
-    return UCS_OK;
-}
-
-void Peer::request_put_ack()
-{
-    if (put_requested_ == put_sn_) {
-        return;
-    }
-    put_requested_ = put_sn_;
-    wire::Flush message{};
-    message.header.type = static_cast<uint8_t>(wire::ControlType::FlushReq);
-    message.sn          = put_sn_;
-    send_control(&message, sizeof(message));
-}
-
-void Peer::on_control_flushed(uct_completion_t *comp)
-{
-    auto *op           = reinterpret_cast<FlushOp *>(comp);
-    ucs_status_t status = comp->status;
-    --op->peer->flushing_;
-    op->peer->flush_step(op, status);
-}
-
-void Peer::flush_step(FlushOp *op, ucs_status_t status)
-{
-    if (status != UCS_OK && op->status == UCS_OK) {
-        op->status = status;
-    }
-    if (--op->waiting != 0) {
-        return;
-    }
-    auto it = std::find(flushes_.begin(), flushes_.end(), op);
-    if (it != flushes_.end()) {
-        flushes_.erase(it);
-    }
-    uct_completion_t *user = op->user;
-    ucs_status_t result    = op->status;
-    delete op;
-    uct_invoke_completion(user, result);
-}
-
-ucs_status_t Peer::flush(unsigned flags, uct_completion_t *comp)
-{
-    if (flags & UCT_FLUSH_FLAG_CANCEL) {
-        cancel();
-        return UCS_OK;
-    }
-    if (obstacles_ & kFailed) {
-        return failed_;
-    }
-    if ((obstacles_ & (kBlocked | kConnecting)) || !queue_.empty()) {
-        return UCS_ERR_NO_RESOURCE;
-    }
-    if (put_sn_ != put_acked_) {
-        request_put_ack();
-    }
-
-    if (comp == nullptr) {
-        if (unflushed_ || flushing_ != 0) {
-            ucs_status_t status = uct_ep_flush(control_, 0, nullptr);
-            if (status != UCS_OK) {
-                return rail_status(status);
-            }
-            unflushed_ = false;
-        }
-        return epochs_.outstanding() != 0 || put_sn_ != put_acked_ ?
-                   UCS_INPROGRESS : UCS_OK;
-    }
-
-    /* Not a fast path: a flush waits for the network anyway. */
-    auto *op        = new FlushOp{};
-    op->comp.func   = on_control_flushed;
-    op->comp.count  = 1;
-    op->comp.status = UCS_OK;
-    op->peer        = this;
-    op->user        = comp;
-    op->status      = UCS_OK;
-    op->waiting     = 1;
-
-    ucs_status_t status = UCS_OK;
-    if (unflushed_ || flushing_ != 0) {
-        status = uct_ep_flush(control_, 0, &op->comp);
-    }
-    if (status == UCS_INPROGRESS) {
-        unflushed_ = false;
-        ++flushing_;
-        ++op->waiting;
-    } else if (status != UCS_OK) {
-        delete op;
-        return rail_status(status);
-    }
-    if (epochs_.outstanding() != 0) {
-        op->boundary   = epochs_.boundary();
-        op->wait_epoch = true;
-        ++op->waiting;
-    }
-    if (put_sn_ != put_acked_) {
-        op->put_sn    = put_sn_;
-        op->wait_puts = true;
-        ++op->waiting;
-    }
-    if (--op->waiting == 0) {
-        delete op;
-        return UCS_OK;
-    }
-    flushes_.push_back(op);
-    return UCS_INPROGRESS;
 }
 
 ucs_status_t Peer::check(unsigned flags, uct_completion_t *comp)

@@ -181,7 +181,6 @@ private:
     Engine        &engine_;
     const uint64_t uuid_;
     unsigned       obstacles_ = 0;
-    uint32_t       am_sn_     = 0;
     uct_ep_h       control_   = nullptr;
     Rail          *rail_      = nullptr; /* of control_ */
     ucs_status_t   failed_    = UCS_OK;

@@ -109,15 +109,23 @@ wire::RailRecord Rail::record() const
     return record;
 }
 
-int Rail::route_to(const wire::RailRecord &remote)
+Rail::Route Rail::route_to(const wire::RailRecord &remote, uint64_t own,
+                           uint64_t peer)
 {
-    return remote.net.family == 0 ?
-               0 : net::route_ifindex(remote.net.family, remote.net.bytes);
+    Route route;
+    if (remote.net.family != 0) {
+        route.ifindex  = net::route_ifindex(remote.net.family,
+                                            remote.net.bytes);
+        route.loopback = net::is_loopback(route.ifindex);
+        route.astray   = route.loopback && !wire::same_network(own, peer);
+    }
+    return route;
 }
 
-bool Rail::reaches(const wire::RailRecord &remote, int route) const
+bool Rail::reaches(const wire::RailRecord &remote, const Route &route) const
 {
-    if (remote.tl_hash != wire::hash_name(control_->tl().c_str()) ||
+    if (route.astray ||
+        remote.tl_hash != wire::hash_name(control_->tl().c_str()) ||
         !control_->is_reachable(remote.device_address,
                                 remote.iface_address)) {
         return false;
@@ -128,12 +136,12 @@ bool Rail::reaches(const wire::RailRecord &remote, int route) const
     if (remote.net.family != net_.family) {
         return false;
     }
-    if (route == ifindex_) {
+    if (route.ifindex == ifindex_) {
         return true;
     }
     /* Two processes of one node that may not use the node's lanes: the kernel
      * delivers over loopback whatever the NIC. Pair equal positions. */
-    return net::is_loopback(route) && remote.index == index_;
+    return route.loopback && remote.index == index_;
 }
 
 } // namespace fuselink

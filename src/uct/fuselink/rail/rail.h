@@ -49,14 +49,20 @@ public:
     /** The rail as peers are told of it. */
     wire::RailRecord record() const;
 
-    /** Can bulk data go from here to the peer's rail? `route` is
-     *  route_to(remote), which costs a system call and is the same for all
-     *  rails. */
-    bool reaches(const wire::RailRecord &remote, int route) const;
+    /** How the kernel gets to a rail of a peer; the same for all of our
+     *  rails, and costs a system call or two to find out. */
+    struct Route {
+        int  ifindex = 0;      /* 0: unknown, or no IP address is involved */
+        bool loopback = false; /* does not leave this network namespace */
+        bool astray = false;   /* but should: the address is also ours */
+    };
+    /** `own` and `peer` are the interfaces' identities. */
+    static Route route_to(const wire::RailRecord &remote, uint64_t own,
+                          uint64_t peer);
 
-    /** The interface index by which the kernel reaches the peer's rail; 0 if
-     *  unknown or if no IP address is involved. */
-    static int route_to(const wire::RailRecord &remote);
+    /** Can bulk data go from here to the peer's rail? `route` is
+     *  route_to() of it. */
+    bool reaches(const wire::RailRecord &remote, const Route &route) const;
 
     uint64_t tx_bytes = 0; /* bulk bytes acknowledged */
 

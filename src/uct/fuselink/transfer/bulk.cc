@@ -52,7 +52,7 @@ size_t BulkSender::set_table(const wire::RailTable &table)
     table_         = table;
     table_known_   = true;
     for (const auto &remote : table.rails) {
-        int route = Rail::route_to(remote);
+        Rail::Route route = Rail::route_to(remote, engine.uuid(), table.uuid);
         for (const auto &rail : engine.rails()) {
             if (paths_.size() < sched::max_paths &&
                 rail->reaches(remote, route)) {

@@ -31,7 +31,9 @@ struct Get {
 };
 
 /** The gets of one interface, named by slot and generation so that an answer
- *  from the wire can be checked. One thread at a time. */
+ *  from the wire can be checked. Chunks come on connections that do not tell
+ *  whose they are, so the generations are no sequence that another peer could
+ *  continue. One thread at a time. */
 class GetTable {
 public:
     /** A new get; its `live`, generation and name are set. The reference is
@@ -47,7 +49,7 @@ public:
             gets_.emplace_back();
         }
         Get &get            = gets_[slot];
-        uint32_t generation = get.generation + 1;
+        uint32_t generation = next_generation();
         get                 = Get{};
         get.generation      = generation;
         get.live            = true;
@@ -86,6 +88,18 @@ public:
 private:
     static constexpr uint32_t kNone = UINT32_MAX;
 
+    /* splitmix64 from a random start (Steele, Lea, Flood: Fast splittable
+     * pseudorandom number generators, 2014). */
+    uint32_t next_generation()
+    {
+        uint64_t x = state_ += 0x9e3779b97f4a7c15;
+        x          = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+        x          = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+        return static_cast<uint32_t>((x ^ (x >> 31)) >> 32);
+    }
+
+    uint64_t         state_ = ucs_generate_uuid(
+        reinterpret_cast<uintptr_t>(this));
     std::vector<Get> gets_;
     uint32_t         free_ = kNone;
 };

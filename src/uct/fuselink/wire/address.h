@@ -65,9 +65,25 @@ struct RailRecord {
 
 /* All rails of one interface, or the part that fits an interface address. */
 struct RailTable {
-    uint64_t                uuid = 0; /* of the interface; never 0 */
+    uint64_t                uuid = 0; /* of the interface; see make_uuid() */
     std::vector<RailRecord> rails;
 };
+
+/** The identity of an interface: random, but for kUuidNetworkBits that say
+ *  which network namespace it is in. Those let a peer see that an address
+ *  which is also its own (every container host has a 172.17.0.1) is not the
+ *  way to it. Never 0. */
+inline constexpr unsigned kUuidNetworkBits = 20;
+constexpr uint64_t make_uuid(uint64_t network_signature, uint64_t random)
+{
+    constexpr uint64_t low = ~uint64_t{0} >> kUuidNetworkBits;
+    uint64_t uuid          = (network_signature & ~low) | (random & low);
+    return uuid != 0 ? uuid : 1;
+}
+constexpr bool same_network(uint64_t uuid_a, uint64_t uuid_b)
+{
+    return ((uuid_a ^ uuid_b) >> (64 - kUuidNetworkBits)) == 0;
+}
 
 /** 32-bit FNV-1a; names transports on the wire. */
 uint32_t hash_name(const char *name);

@@ -38,7 +38,7 @@ struct UserHeader {
     uint8_t  am_id;
     uint8_t  flags; /* 0 in this version */
     uint16_t load;  /* the sender's load word; 0 in this version */
-    uint32_t sn;    /* per peer, counts from 0; names a lost message */
+    uint32_t reserved; /* 0 in this version */
 } __attribute__((packed));
 static_assert(sizeof(UserHeader) == 8);
 
@@ -67,8 +67,8 @@ static_assert(sizeof(ControlHeader) == 16);
 /* Hello: header, then an encoded RailTable. */
 inline constexpr uint16_t kHelloWantReply = 1;
 
-/* Names one operation of the receiver of the message. The generation makes a
- * late or forged answer to a finished operation harmless. */
+/* Names one operation of the receiver of the message. The generation, which
+ * cannot be guessed, makes a late or forged answer harmless. */
 struct OpId {
     uint32_t slot;
     uint32_t generation;

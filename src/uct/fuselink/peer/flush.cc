@@ -1,0 +1,165 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* Peer: flush and fence, where the control lane and the bulk paths meet. */
+
+#include "peer.h"
+
+#include "../engine/engine.h"
+
+#include <algorithm>
+
+namespace fuselink {
+
+/* An epoch or an acknowledgement of small puts has moved on. */
+void Peer::check_waiters()
+{
+    for (size_t i = 0; i < flushes_.size();) {
+        FlushOp *op   = flushes_[i];
+        size_t before = flushes_.size();
+        if (op->wait_epoch && epochs_.passed(op->boundary)) {
+            op->wait_epoch = false;
+            flush_step(op, failed_);
+        } else if (op->wait_puts && put_acked_ >= op->put_sn) {
+            op->wait_puts = false;
+            flush_step(op, failed_);
+        } else {
+            ++i;
+            continue;
+        }
+        /* The step may have ended the operation, and its user may have begun
+         * or ended others: start over rather than reason about it. */
+        if (flushes_.size() != before) {
+            i = 0;
+        }
+    }
+    if ((obstacles_ & kFenced) && epochs_.passed(fence_boundary_)) {
+        obstacles_ &= ~kFenced;
+        dispatch_users();
+    }
+}
+
+ucs_status_t Peer::fence()
+{
+    if (obstacles_ & kFailed) {
+        return failed_;
+    }
+    if (epochs_.outstanding() != 0) {
+        fence_boundary_ = epochs_.boundary();
+        obstacles_     |= kFenced;
+    }
+    if (put_sn_ != put_acked_) {
+        /* Later messages follow small puts on the same lane; only bulk data
+         * could overtake them. */
+        bulk_fence_ = put_sn_;
+        request_put_ack();
+    }
+    return UCS_OK;
+}
+
+void Peer::request_put_ack()
+{
+    if (put_requested_ == put_sn_) {
+        return;
+    }
+    put_requested_ = put_sn_;
+    wire::Flush message{};
+    message.header.type = static_cast<uint8_t>(wire::ControlType::FlushReq);
+    message.sn          = put_sn_;
+    send_control(&message, sizeof(message));
+}
+
+void Peer::on_control_flushed(uct_completion_t *comp)
+{
+    auto *op           = reinterpret_cast<FlushOp *>(comp);
+    ucs_status_t status = comp->status;
+    --op->peer->flushing_;
+    op->peer->flush_step(op, status);
+}
+
+void Peer::flush_step(FlushOp *op, ucs_status_t status)
+{
+    if (status != UCS_OK && op->status == UCS_OK) {
+        op->status = status;
+    }
+    if (--op->waiting != 0) {
+        return;
+    }
+    auto it = std::find(flushes_.begin(), flushes_.end(), op);
+    if (it != flushes_.end()) {
+        flushes_.erase(it);
+    }
+    uct_completion_t *user = op->user;
+    ucs_status_t result    = op->status;
+    delete op;
+    uct_invoke_completion(user, result);
+}
+
+ucs_status_t Peer::flush(unsigned flags, uct_completion_t *comp)
+{
+    if (flags & UCT_FLUSH_FLAG_CANCEL) {
+        cancel();
+        return UCS_OK;
+    }
+    if (obstacles_ & kFailed) {
+        return failed_;
+    }
+    if ((obstacles_ & (kBlocked | kConnecting)) || !queue_.empty()) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+    if (put_sn_ != put_acked_) {
+        request_put_ack();
+    }
+
+    if (comp == nullptr) {
+        if (unflushed_ || flushing_ != 0) {
+            ucs_status_t status = uct_ep_flush(control_, 0, nullptr);
+            if (status != UCS_OK) {
+                return rail_status(status);
+            }
+            unflushed_ = false;
+        }
+        return epochs_.outstanding() != 0 || put_sn_ != put_acked_ ?
+                   UCS_INPROGRESS : UCS_OK;
+    }
+
+    /* Not a fast path: a flush waits for the network anyway. */
+    auto *op        = new FlushOp{};
+    op->comp.func   = on_control_flushed;
+    op->comp.count  = 1;
+    op->comp.status = UCS_OK;
+    op->peer        = this;
+    op->user        = comp;
+    op->status      = UCS_OK;
+    op->waiting     = 1;
+
+    ucs_status_t status = UCS_OK;
+    if (unflushed_ || flushing_ != 0) {
+        status = uct_ep_flush(control_, 0, &op->comp);
+    }
+    if (status == UCS_INPROGRESS) {
+        unflushed_ = false;
+        ++flushing_;
+        ++op->waiting;
+    } else if (status != UCS_OK) {
+        delete op;
+        return rail_status(status);
+    }
+    if (epochs_.outstanding() != 0) {
+        op->boundary   = epochs_.boundary();
+        op->wait_epoch = true;
+        ++op->waiting;
+    }
+    if (put_sn_ != put_acked_) {
+        op->put_sn    = put_sn_;
+        op->wait_puts = true;
+        ++op->waiting;
+    }
+    if (--op->waiting == 0) {
+        delete op;
+        return UCS_OK;
+    }
+    flushes_.push_back(op);
+    return UCS_INPROGRESS;
+}
+
+} // namespace fuselink

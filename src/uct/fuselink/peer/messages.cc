@@ -1,0 +1,141 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* Peer: the user's active messages. They keep their order because all go
+ * over the control lane. */
+
+#include "peer.h"
+
+#include "../engine/engine.h"
+
+namespace fuselink {
+namespace {
+
+/* Longest short message that is copied together on the stack; above it the
+ * copy costs more than the packing call that it saves. */
+constexpr size_t kStackShort = 256;
+
+constexpr uint8_t kUserAm = static_cast<uint8_t>(wire::RailAm::User);
+
+struct PackUser { /* a user's message behind our header */
+    wire::UserHeader    header;
+    uct_pack_callback_t pack;
+    void               *arg;
+};
+
+size_t pack_user(void *dest, void *arg)
+{
+    auto *p = static_cast<PackUser *>(arg);
+    memcpy(dest, &p->header, sizeof(p->header));
+    return sizeof(p->header) +
+           p->pack(static_cast<char *>(dest) + sizeof(p->header), p->arg);
+}
+
+struct PackShort { /* the user's 8-byte header and payload behind ours */
+    wire::UserHeader header;
+    uint64_t         user_header;
+    const void      *payload;
+    size_t           length;
+};
+
+size_t pack_short(void *dest, void *arg)
+{
+    auto *p   = static_cast<PackShort *>(arg);
+    auto *out = static_cast<char *>(dest);
+    memcpy(out, &p->header, sizeof(p->header));
+    memcpy(out + 8, &p->user_header, 8);
+    memcpy(out + 16, p->payload, p->length);
+    return 16 + p->length;
+}
+
+} // namespace
+
+ucs_status_t Peer::am_short(uint8_t id, uint64_t header, const void *payload,
+                            unsigned length)
+{
+    if (ucs_unlikely(obstacles_ != 0)) {
+        ucs_status_t status = obstacle_status();
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+    wire::UserHeader own{id, 0, 0, 0};
+    ucs_status_t status;
+    if (length <= kStackShort) {
+        char     buffer[sizeof(header) + kStackShort];
+        uint64_t own_word;
+        memcpy(&own_word, &own, sizeof(own_word));
+        memcpy(buffer, &header, sizeof(header));
+        if (length != 0) { /* payload may be null then */
+            memcpy(buffer + sizeof(header), payload, length);
+        }
+        status = uct_ep_am_short(control_, kUserAm, own_word, buffer,
+                                 sizeof(header) + length);
+    } else {
+        PackShort pack{own, header, payload, length};
+        ssize_t sent = uct_ep_am_bcopy(control_, kUserAm, pack_short, &pack,
+                                       0);
+        status = sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
+    }
+    if (ucs_likely(status == UCS_OK)) {
+        unflushed_ = true;
+        return UCS_OK;
+    }
+    return rail_status(status);
+}
+
+ssize_t Peer::am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
+                       unsigned flags)
+{
+    if (ucs_unlikely(obstacles_ != 0)) {
+        ucs_status_t status = obstacle_status();
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+    PackUser user{{id, 0, 0, 0}, pack, arg};
+    ssize_t sent = uct_ep_am_bcopy(control_, kUserAm, pack_user, &user,
+                                   flags);
+    if (ucs_likely(sent >= 0)) {
+        unflushed_ = true;
+        return sent - static_cast<ssize_t>(sizeof(user.header));
+    }
+    return rail_status(static_cast<ucs_status_t>(sent));
+}
+
+ucs_status_t Peer::am_zcopy(uint8_t id, const void *header,
+                            unsigned header_len, const uct_iov_t *iov,
+                            size_t iovcnt, unsigned flags,
+                            uct_completion_t *comp)
+{
+    if (ucs_unlikely(obstacles_ != 0)) {
+        ucs_status_t status = obstacle_status();
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+    constexpr size_t kMaxHeader = 512;
+    constexpr size_t kMaxIov    = 16;
+    char      buffer[kMaxHeader];
+    uct_iov_t lane_iov[kMaxIov];
+    wire::UserHeader own{id, 0, 0, 0};
+    if (header_len > kMaxHeader - sizeof(own) || iovcnt > kMaxIov) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    for (size_t i = 0; i < iovcnt; ++i) {
+        lane_iov[i]      = iov[i];
+        lane_iov[i].memh = UCT_MEM_HANDLE_NULL; /* it was fuselink's */
+    }
+    memcpy(buffer, &own, sizeof(own));
+    memcpy(buffer + sizeof(own), header, header_len);
+    ucs_status_t status = uct_ep_am_zcopy(
+        control_, kUserAm, buffer,
+        static_cast<unsigned>(sizeof(own) + header_len), lane_iov, iovcnt,
+        flags, comp);
+    if (status == UCS_OK || status == UCS_INPROGRESS) {
+        unflushed_ = true;
+        return status;
+    }
+    return rail_status(status);
+}
+
+} // namespace fuselink
