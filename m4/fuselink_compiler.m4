@@ -99,11 +99,5 @@ AC_DEFUN([FL_SANITIZERS], [
     ])
     AC_SUBST([FUSELINK_SANITIZE])
 
-    # The sanitizers' runtime is only in the program, so a shared library
-    # cannot have all its symbols defined.
-    AS_IF([test -n "$FUSELINK_SANITIZE"], [FUSELINK_NO_UNDEFINED=],
-          [FUSELINK_NO_UNDEFINED="-Wl,-z,defs"])
-    AC_SUBST([FUSELINK_NO_UNDEFINED])
-
     AM_CONDITIONAL([ENABLE_FUZZERS], [test "x$enable_fuzzers" = xyes])
 ])

@@ -47,19 +47,25 @@ AC_DEFUN([FL_UCX_LIBRARY], [
     AS_IF([test -r "$UCX_INCLUDEDIR/uct/api/version.h"], [],
           [AC_MSG_ERROR([no uct/api/version.h in $UCX_INCLUDEDIR; install the headers of UCX (Debian package libucx-dev)])])
 
-    # The library is linked to libuct and libucs although the process has them
-    # already: a preloaded library comes into processes that do not use UCX (a
-    # launcher, a shell), where its references to UCX's data would be fatal
-    # without them, and where UCX was loaded privately (RTLD_LOCAL) its symbols
-    # are found only this way. No second copy is loaded, because the name
-    # recorded is the soname of the very libuct that configure was given, be it
-    # renamed or not, and the loader takes a library of that name that is
-    # already there. A process whose UCX has another name or version is what
-    # the check at load is for.
+    # The library is linked to UCX although the process has it already: a
+    # preloaded library comes into processes that do not use UCX (a launcher, a
+    # shell), where its references to UCX's data would be fatal without it, and
+    # where UCX was loaded privately (RTLD_LOCAL) its symbols are found only
+    # this way.
+    #
+    # It names libucp alone, and not libuct and libucs, whose functions it calls.
+    # libucp brings them, from its own folder. If the library named them itself,
+    # then with two releases of UCX on a machine they could come from one and
+    # the program's libucp from the other, since the loader looks for them
+    # before it looks for those that libucp names; that ends in a crash before
+    # the check of the version is reached. So all are of one release, and if it
+    # is not the one that the library was built for, it declines.
+    #
+    # -Wl keeps libtool from adding what a libucp.la depends on.
     #
     # The search path is recorded only where the loader would not look by
     # itself: a build for a private UCX is to find that one.
-    UCX_LIBS="-L$UCX_LIBDIR -luct -lucs"
+    UCX_LIBS="-Wl,-L$UCX_LIBDIR -Wl,-lucp"
     UCP_LIBS="-L$UCX_LIBDIR -lucp -luct -lucs"
     AS_CASE([$UCX_LIBDIR],
         [/lib|/lib64|/lib/*|/usr/lib|/usr/lib64|/usr/lib/*], [UCX_LDFLAGS=],

@@ -19,9 +19,6 @@ ucs_status_t query_md_resources(uct_component_t *component,
                                 uct_md_resource_desc_t **resources,
                                 unsigned *count)
 {
-    if (!version_matches_exactly()) {
-        return uct_md_query_empty_md_resource(resources, count);
-    }
     return uct_md_query_single_md_resource(component, resources, count);
 }
 
@@ -90,7 +87,7 @@ uct_tl_t        transport = {};
 /* In the data segment, never torn down: UCT keeps a pointer for good. */
 [[gnu::constructor]] void register_component()
 {
-    if (!version_layout_matches()) {
+    if (!version_matches()) {
         return;
     }
     set_name(component.name);

@@ -17,10 +17,10 @@ inline ucs_status_t init_base_iface(uct_base_iface_t *iface,
                                     const uct_iface_config_t *config)
 {
 #ifdef ENABLE_STATS
+    auto *stats = (params->field_mask & UCT_IFACE_PARAM_FIELD_STATS_ROOT) ?
+                      params->stats_root : nullptr;
     return UCS_CLASS_INIT(uct_base_iface_t, iface, ops, internal_ops, md,
-                          worker, params, config,
-                          (params->field_mask & UCT_IFACE_PARAM_FIELD_STATS_ROOT) ?
-                              params->stats_root : nullptr,
+                          worker, params, config, stats,
                           params->mode.device.dev_name);
 #else
     return UCS_CLASS_INIT(uct_base_iface_t, iface, ops, internal_ops, md,

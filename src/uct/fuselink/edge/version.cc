@@ -7,6 +7,11 @@
 #include <cstdio>
 #include <dlfcn.h>
 
+/* The one function of libucp in use: a public one, in every release. libuct
+ * has no version to ask for. */
+extern "C" void ucp_get_version(unsigned *major, unsigned *minor,
+                                unsigned *release);
+
 namespace fuselink {
 namespace {
 
@@ -57,7 +62,7 @@ struct MinorRange {
     }
 };
 
-MinorRange minor_range()
+MinorRange libuct_range()
 {
     MinorRange range;
     for (const auto &milestone : kMilestones) {
@@ -82,55 +87,28 @@ bool refuse(const char *running)
     return false;
 }
 
-/* The version that libucp reports, if it is loaded. */
-bool running_version(unsigned &major, unsigned &minor)
-{
-    using get_version_t = void (*)(unsigned *, unsigned *, unsigned *);
-    auto *symbol = dlsym(RTLD_DEFAULT, "ucp_get_version");
-    if (symbol == nullptr) {
-        /* Open MPI loads libucp privately; it is still the same file. */
-        void *ucp = dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD);
-        if (ucp == nullptr) {
-            return false;
-        }
-        symbol = dlsym(ucp, "ucp_get_version");
-        dlclose(ucp); /* somebody else's reference keeps it */
-        if (symbol == nullptr) {
-            return false;
-        }
-    }
-    unsigned release;
-    reinterpret_cast<get_version_t>(symbol)(&major, &minor, &release);
-    return true;
-}
-
 } // namespace
 
-bool version_layout_matches()
+bool version_matches()
 {
-    unsigned major, minor;
-    if (running_version(major, minor)) {
-        return version_matches_exactly();
+    unsigned major, minor, release;
+    char text[64];
+    ucp_get_version(&major, &minor, &release);
+    if (major != FUSELINK_UCX_MAJOR || minor != FUSELINK_UCX_MINOR) {
+        snprintf(text, sizeof(text), "%u.%u", major, minor);
+        return refuse(text);
     }
-    MinorRange range = minor_range();
-    if (FUSELINK_UCX_MAJOR == 1 && range.holds(FUSELINK_UCX_MINOR)) {
-        return true;
+    /* A program that has only libuct of a private UCX got libucp from this
+     * library, which may have found another UCX's. */
+    MinorRange libuct = libuct_range();
+    if (!libuct.holds(FUSELINK_UCX_MINOR)) {
+        char range[32];
+        libuct.print(range, sizeof(range));
+        snprintf(text, sizeof(text), "%u.%u with libuct of UCX %s", major,
+                 minor, range);
+        return refuse(text);
     }
-    char text[32];
-    range.print(text, sizeof(text));
-    return refuse(text);
-}
-
-bool version_matches_exactly()
-{
-    unsigned major, minor;
-    if (!running_version(major, minor) ||
-        (major == FUSELINK_UCX_MAJOR && minor == FUSELINK_UCX_MINOR)) {
-        return true;
-    }
-    char text[32];
-    snprintf(text, sizeof(text), "%u.%u", major, minor);
-    return refuse(text);
+    return true;
 }
 
 } // namespace fuselink

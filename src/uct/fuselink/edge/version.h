@@ -11,11 +11,8 @@ namespace fuselink {
  */
 
 /** Called before anything is registered: may this process's UCX read our
- *  structs? Says one line and returns false if not. Loads nothing. */
-bool version_layout_matches();
-
-/** Called when UCX first uses the component; by then libucp can be asked. */
-bool version_matches_exactly();
+ *  structs? Says one line and returns false if not. */
+bool version_matches();
 
 } // namespace fuselink
 
