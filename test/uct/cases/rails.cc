@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <deque>
 #include <numeric>
+#include <sched.h>
 
 namespace fltest {
 namespace {
@@ -128,6 +129,31 @@ void one_nic(const std::vector<uint64_t> &bytes, const char *what)
         return sent > kBackground;
     });
     REQUIRE(used == 1, "%s: %td NICs carried data, want one", what, used);
+}
+
+bool run_on(size_t cpu)
+{
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(cpu, &cpus);
+    return sched_setaffinity(0, sizeof(cpus), &cpus) == 0;
+}
+
+/* The machine of two-sockets.xml: nic0 and nic1 beside CPU 0, the others beside
+ * CPU 1. */
+void near_socket(Session &session)
+{
+    size_t cpu = run_on(1) ? 1 : 0;
+    REQUIRE(run_on(cpu), "may not run on CPU 0 nor on CPU 1");
+    transfer(session, 4 << 20,
+             [cpu](const std::vector<uint64_t> &bytes, const char *what) {
+                 one_nic(bytes, what);
+                 for (size_t far : {2 - 2 * cpu, 3 - 2 * cpu}) {
+                     REQUIRE(bytes[far] <= kBackground,
+                             "%s: nic%zu, on the other socket, sent %lu bytes",
+                             what, far, bytes[far]);
+                 }
+             });
 }
 
 /* No NIC in common: one line on each side that says so, and an end of all
@@ -311,6 +337,12 @@ Case make_transfer(const std::string &name, Check check,
                 settings);
 }
 
+std::string two_sockets()
+{
+    std::string here = __FILE__;
+    return here.substr(0, here.rfind('/')) + "/../two-sockets.xml";
+}
+
 Setting both(const char *name, const char *value)
 {
     return {Side::Both, std::string("UCX_FUSELINK_") + name, value};
@@ -364,6 +396,10 @@ std::vector<Case> rails_cases()
                       24 << 20),
         make_transfer("bridge.named", only({1, 1, 0, 0}),
                       {both("DEVICES", "inner0,nic0,nic1")}),
+        make("place.near", near_socket,
+             {both("SCHED", "single"),
+              {Side::Both, "HWLOC_XMLFILE", two_sockets()},
+              {Side::Both, "HWLOC_THISSYSTEM", "1"}}),
         make("two_ifaces", two_ifaces),
         make("reachability.other_node",
              [](Session &s) { reachability(s, false); }),

@@ -103,20 +103,22 @@ ucs_status_t Peer::connect_now()
     /* Both sides compute the same starting point, so that the two directions
      * share a connection: a stream then carries the acknowledgements of one
      * direction on the data of the other. Different peers start at different
-     * rails. */
+     * rails. A NIC beside this process comes first, connection shared or
+     * not. */
     uint64_t mix = engine_.uuid() ^ uuid_;
     mix ^= mix >> 32;
     mix ^= mix >> 16;
 
     size_t count = address_.rails.size();
     bool   tried = false;
-    for (bool any_route : {false, true}) {
-        if (tried) {
+    for (LaneChoice choice : {LaneChoice::Near, LaneChoice::Routed,
+                              LaneChoice::Any}) {
+        if (tried && choice == LaneChoice::Any) {
             break; /* the peer refuses; another route leads to it as well */
         }
         for (size_t k = 0; k < count; ++k) {
             const auto &remote = address_.rails[(mix + k) % count];
-            if (connect_over(remote, any_route, tried)) {
+            if (connect_over(remote, choice, tried)) {
                 say_hello(!table_known_);
                 return UCS_OK;
             }
@@ -128,7 +130,7 @@ ucs_status_t Peer::connect_now()
     return UCS_ERR_UNREACHABLE;
 }
 
-bool Peer::connect_over(const wire::RailRecord &remote, bool any_route,
+bool Peer::connect_over(const wire::RailRecord &remote, LaneChoice choice,
                         bool &tried)
 {
     Rail::Route route = Rail::route_to(remote, engine_.uuid(), uuid_);
@@ -136,11 +138,11 @@ bool Peer::connect_over(const wire::RailRecord &remote, bool any_route,
         return false;
     }
     for (const auto &rail : engine_.rails()) {
-        bool usable = any_route ?
+        bool usable = choice == LaneChoice::Any ?
             rail->control().is_reachable(remote.device_address,
                                          remote.iface_address) :
             rail->reaches(remote, route);
-        if (!usable) {
+        if (!usable || (choice == LaneChoice::Near && !rail->near())) {
             continue;
         }
         tried = true;

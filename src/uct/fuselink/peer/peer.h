@@ -130,6 +130,13 @@ private:
         kConnecting = 8, /* there is no control lane yet */
     };
 
+    /* Which rails may carry the control lane: best first. */
+    enum class LaneChoice {
+        Near,   /* their own route leads to the peer's NIC, and they are near */
+        Routed, /* their own route leads there */
+        Any,    /* the kernel gets there somehow */
+    };
+
     struct ControlHook { /* our request on the control lane's pending queue */
         uct_pending_req_t req; /* first: UCX gives back a pointer to it */
         Peer             *peer;
@@ -149,8 +156,8 @@ private:
     };
 
     ucs_status_t connect_now();
-    bool         connect_over(const wire::RailRecord &remote, bool any_route,
-                              bool &tried);
+    bool         connect_over(const wire::RailRecord &remote,
+                              LaneChoice choice, bool &tried);
     ucs_status_t obstacle_status();
     ucs_status_t rail_status(ucs_status_t status);
     bool         try_control(const void *head, size_t head_length,

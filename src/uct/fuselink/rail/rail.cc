@@ -2,6 +2,7 @@
 #include "rail.h"
 
 #include "../../../ucs_ext/net.h"
+#include "../../../ucs_ext/topology.h"
 #include "../engine/engine.h"
 
 #include <algorithm>
@@ -81,6 +82,14 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
     const uct_iface_attr_t &attr = result->control_->attr();
     result->speed_ = std::max(attr.bandwidth.dedicated + attr.bandwidth.shared,
                               1.0) * candidate.weight;
+
+    /* RDMA devices are named with their port: mlx5_0:1. */
+    std::string nic = candidate.device.substr(0, candidate.device.find(':'));
+    const Topology &machine = Topology::machine();
+    result->near_ = machine.place(nic) != Topology::Place::Far;
+    ucs_debug("fuselink: rail %d is %s, NUMA node %d%s", index,
+              result->name().c_str(), machine.numa_node(nic),
+              result->near_ ? "" : ", not this process's");
 
     if (candidate.traits->routed_by_ip) {
         auto addresses   = net::interface_addresses();

@@ -44,6 +44,8 @@ public:
 
     /** Reported speed times weight, bytes per second. */
     double speed() const { return speed_; }
+    /** Not known to be on another socket than this process. */
+    bool   near() const { return near_; }
     int    ifindex() const { return ifindex_; }
 
     /** The rail as peers are told of it. */
@@ -77,6 +79,7 @@ private:
     unsigned                    poll_control_ = 0;
     unsigned                    poll_bulk_    = 0;
     double                      speed_   = 0;
+    bool                        near_    = true;
     int                         ifindex_ = 0;
     wire::NetAddress            net_;
 };

@@ -121,6 +121,7 @@ private:
     };
 
     void      start(Transfer *transfer);
+    uint32_t  next_home() const;
     bool      connect(Path &path);
     bool      post_chunk(Transfer &transfer, Path &path, size_t length);
     void      chunk_done(Chunk *chunk);
