@@ -418,8 +418,11 @@ std::vector<Case> rails_cases()
     Case apart = make("devices.nothing_in_common", nothing_in_common,
                       {{Side::Active, devices, "nic0,nic1"},
                        {Side::Passive, devices, "nic2,nic3"}});
-    apart.log  = {{Side::Both,
-                   "fuselink: no rail .* UCX_FUSELINK_DEVICES", 1, 2}};
+    /* TCP of later releases reaches its own subnet only, so that the passive
+     * side hears of the other only with the earlier ones. */
+    const char *says = "fuselink: no rail .* UCX_FUSELINK_DEVICES";
+    size_t      hears = UCT_VERNO_MINOR < 20;
+    apart.log = {{Side::Active, says, 1, 2}, {Side::Passive, says, hears, 2}};
     cases.push_back(apart);
 
     /* For a cluster of sixteen NICs. */
