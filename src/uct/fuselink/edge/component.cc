@@ -10,6 +10,7 @@
 
 #include <compare>
 #include <cstring>
+#include <dlfcn.h>
 #include <tuple>
 
 namespace fuselink {
@@ -84,10 +85,27 @@ template <typename T, size_t N> void set_name(const T (&field)[N])
 uct_component_t component = {};
 uct_tl_t        transport = {};
 
+/* UCX would take the transports of two copies of the library, one preloaded and
+ * one in its own folder, say, for two sets of NICs. */
+bool registered_before()
+{
+    uct_component_t *other;
+    ucs_list_for_each(other, &uct_components_list, list) {
+        if (strcmp(other->name, "fuselink") == 0) {
+            Dl_info self = {};
+            dladdr(&component, &self);
+            ucs_warn("fuselink is loaded already; the second copy of the "
+                     "library, %s, stays out", self.dli_fname);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* In the data segment, never torn down: UCT keeps a pointer for good. */
 [[gnu::constructor]] void register_component()
 {
-    if (!version_matches()) {
+    if (!version_matches() || registered_before()) {
         return;
     }
     set_name(component.name);
