@@ -107,6 +107,10 @@ AC_DEFUN([FL_UCX_VERSION], [
            AC_MSG_ERROR([a program linked to the UCX library in $UCX_LIBDIR does not run; see config.log])])
     AC_MSG_RESULT([$UCX_VERSION])
 
+    # Those whose structures src/uct/fuselink/edge knows.
+    AS_CASE([$UCX_VERSION], [1.13|1.13.*|1.22|1.22.*], [],
+        [AC_MSG_ERROR([the library in $UCX_LIBDIR is UCX $UCX_VERSION; fuselink supports UCX 1.13 and 1.22, choose one with --with-ucx=PREFIX])])
+
     # Which library ucx_info belongs to decides whose configuration it prints.
     fuselink_info_version=$("$UCX_INFO" -v | $SED -n '1s/.* //p')
     fuselink_ucx_config=$("$UCX_INFO" -b)
