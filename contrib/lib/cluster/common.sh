@@ -96,6 +96,7 @@ unlock_cluster() {
 # Reads the description that `up` wrote; dies when there is no usable cluster.
 load_cluster() {
     local key value
+    rdma_nics=0
     [[ -e $state/ready ]] ||
         die "no cluster '$cluster' is up (see: cluster list;" \
             "make it with: cluster up --name $cluster ...)"
@@ -103,6 +104,7 @@ load_cluster() {
         case $key in
         hosts) hosts=$value ;;
         nics) nics=$value ;;
+        rdma_nics) rdma_nics=$value ;;
         mtu) mtu=$value ;;
         mode) mode=$value ;;
         esac

@@ -3,8 +3,9 @@
 # up and down.
 
 command_up() {
-    local force=0 rate='' rate_list='' h i entry
-    hosts='' nics='' mtu=9000 rates=()
+    local force=0 rate='' rate_list='' tcp_nics='' tcp_rate='' h arguments
+    hosts='' nics='' rdma=0 rdma_nics=0 rdma_rates=() mtu=9000 rates=()
+    arguments=("$@")
     while [[ $# -gt 0 ]]; do
         # --opt=value is the same as --opt value
         if [[ $1 == --*=* ]]; then
@@ -16,10 +17,17 @@ command_up() {
             shift
             continue
             ;;
-        --hosts | --nics | --rate | --rates | --mtu | --name) ;;
+        --rdma)
+            rdma=1
+            shift
+            continue
+            ;;
+        --hosts | --nics | --rate | --rates | --tcp-nics | --tcp-rate | \
+            --mtu | --name) ;;
         *)
             usage_error "up: unknown option '$1'; accepted: --hosts," \
-                "--nics, --rate, --rates, --mtu, --name, --force"
+                "--nics, --rate, --rates, --mtu, --rdma, --tcp-nics," \
+                "--tcp-rate, --name, --force"
             ;;
         esac
         [[ $# -ge 2 ]] || usage_error "up: $1 needs a value"
@@ -28,6 +36,8 @@ command_up() {
         --nics) nics=$2 ;;
         --rate) rate=$2 ;;
         --rates) rate_list=$2 ;;
+        --tcp-nics) tcp_nics=$2 ;;
+        --tcp-rate) tcp_rate=$2 ;;
         --mtu) mtu=$2 ;;
         --name) select_cluster "$2" ;;
         esac
@@ -42,11 +52,16 @@ command_up() {
         usage_error "up: --mtu '$mtu': accepted: 576 to 9000"
     mtu=$((10#$mtu))
     parse_rates
+    parse_rdma
 
     refuse_inside up
     need_tools ip iproute2 tc iproute2 unshare util-linux nsenter util-linux \
         flock util-linux setsid util-linux hostname hostname
-    detect_mode
+    if [[ $rdma -eq 1 ]] && ! in_guest; then
+        guest_size
+    else
+        detect_mode
+    fi
     make_base
     lock_cluster
     if [[ -e $state ]] || [[ -n $(cluster_pids) ]]; then
@@ -60,7 +75,21 @@ command_up() {
     trap 'status=$?; give_up; exit $status' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
+    if [[ $rdma -eq 1 ]] && ! in_guest; then
+        guest_up "${arguments[@]}"
+    else
+        hosts_up
+    fi
+    trap - EXIT INT TERM HUP
+    in_guest || echo "cluster '$cluster' is up: $(describe_cluster)" \
+        "(${rdma_rates[*]}${rdma_rates[*]:+${rates[*]:+; }}${rates[*]})"
+}
+
+hosts_up() {
+    local h
     mkdir -m 755 -- "$state" || die "cannot write to $base"
+    # A host's view of the RDMA devices is made when it starts.
+    [[ $rdma -eq 0 ]] || rdma_build
     write_identity
     node_start switch
     node_wait switch
@@ -73,8 +102,16 @@ command_up() {
     net_build
     net_wait
     : >"$state/ready" || die "cannot write to $state"
-    trap - EXIT INT TERM HUP
-    echo "cluster '$cluster' is up: $hosts hosts x $nics NICs (${rates[*]})"
+}
+
+describe_cluster() {
+    if [[ $rdma_nics -eq 0 ]]; then
+        echo "$hosts hosts x $nics NICs"
+    elif [[ $nics -eq 0 ]]; then
+        echo "$hosts hosts x $rdma_nics RDMA NICs"
+    else
+        echo "$hosts hosts x $rdma_nics RDMA and $nics TCP NICs"
+    fi
 }
 
 give_up() {
@@ -120,11 +157,38 @@ parse_rates() {
     fi
 }
 
+# With --rdma, --nics and the rates are those of RDMA NICs, and there may be
+# TCP NICs beside them: --tcp-nics N, all of --tcp-rate R.
+parse_rdma() {
+    local i
+    if [[ $rdma -eq 0 ]]; then
+        [[ -z $tcp_nics$tcp_rate ]] ||
+            usage_error "up: --tcp-nics and --tcp-rate go with --rdma only;" \
+                "without it --nics and --rate are TCP NICs"
+        return
+    fi
+    rdma_nics=$nics rdma_rates=("${rates[@]}") nics=0 rates=()
+    [[ $((hosts * rdma_nics)) -le $MAX_RDMA_NICS ]] ||
+        usage_error "up --rdma: $hosts hosts x $rdma_nics NICs; accepted:" \
+            "at most $MAX_RDMA_NICS RDMA NICs in all"
+    [[ -n $tcp_nics ]] || [[ -z $tcp_rate ]] ||
+        usage_error "up: --tcp-rate needs --tcp-nics"
+    [[ -n $tcp_nics ]] || return 0
+    [[ $tcp_nics =~ ^[0-9]{1,3}$ && $((10#$tcp_nics)) -le $MAX_NICS ]] ||
+        usage_error "up: --tcp-nics '$tcp_nics': accepted: 0 to $MAX_NICS"
+    nics=$((10#$tcp_nics))
+    [[ $nics -eq 0 ]] || valid_rate "$tcp_rate" ||
+        usage_error "up: --tcp-rate '$tcp_rate': accepted: $accepted_rates"
+    for ((i = 0; i < nics; i++)); do
+        rates+=("$tcp_rate")
+    done
+}
+
 # Files that the nodes read when they start.
 write_identity() {
     local h i id
-    printf 'hosts=%s\nnics=%s\nmtu=%s\nmode=%s\n' \
-        "$hosts" "$nics" "$mtu" "$mode" >"$state/conf"
+    printf 'hosts=%s\nnics=%s\nrdma_nics=%s\nmtu=%s\nmode=%s\n' \
+        "$hosts" "$nics" "$rdma_nics" "$mtu" "$mode" >"$state/conf"
     {
         echo "127.0.0.1 localhost"
         for ((h = 0; h < hosts; h++)); do
@@ -141,6 +205,9 @@ write_identity() {
         echo "${id//-/}" >"$state/host$h/machine-id"
         for ((i = 0; i < nics; i++)); do
             echo "$h $i ${rates[i]}"
+        done
+        for ((i = 0; i < rdma_nics; i++)); do
+            echo "$h rdma$i ${rdma_rates[i]}"
         done
     done >"$state/rates"
     # mpirun splits the agent's command at blanks, which the path of this

@@ -199,7 +199,8 @@ fuselink_environment() {
     fi
     [[ $seen == *" UCX_TLS "* || -n ${UCX_TLS+set} ]] ||
         out+=(-x UCX_TLS=fuselink)
-    [[ $seen == *" UCX_FUSELINK_DEVICES "* ||
+    # With RDMA NICs every host gives its own list.
+    [[ $rdma_nics -gt 0 || $seen == *" UCX_FUSELINK_DEVICES "* ||
         -n ${UCX_FUSELINK_DEVICES+set} ]] ||
         out+=(-x UCX_FUSELINK_DEVICES=^mgmt0)
 }

@@ -131,6 +131,11 @@ command_nic() {
     load_cluster
     [[ $# -ge 3 ]] || usage_error "nic: want HOST N down, up or rate R"
     host=$(host_index "$1") || exit 2
+    if [[ $rdma_nics -gt 0 && $2 != nic* ]]; then
+        nic=$(rdma_index "$2") || exit 2
+        rdma_nic "$host" "$nic" "${@:3}"
+        return
+    fi
     nic=$(nic_index "$2") || exit 2
     case $action:$# in
     # The port of the switch goes down, not the NIC: the host keeps the

@@ -73,7 +73,11 @@ node_run() {
 # Becomes a command in host INDEX, in the caller's directory: signals sent to
 # this process reach the command itself, and its exit status is ours.
 host_exec() {
-    local node=host$1 pid
+    local node=host$1 pid devices=()
+    [[ $rdma_nics -eq 0 ]] || {
+        devices=$(rdma_environment "$@") || exit
+        mapfile -t devices <<<"$devices"
+    }
     shift
     pid=$(holder_pid "$node") ||
         die "$node of cluster '$cluster' is gone; remove the rest with:" \
@@ -81,7 +85,7 @@ host_exec() {
     exec nsenter "${nsenter_user[@]}" -t "$pid" --net --uts --ipc --mount \
         env -C "$PWD" "${caller_locale[@]}" FUSELINK_CLUSTER_STATE="$state" \
         FUSELINK_CLUSTER_NODE="$state/$node" \
-        TMPDIR="$state/$node/tmp" HOSTNAME="$node" "$@"
+        TMPDIR="$state/$node/tmp" HOSTNAME="$node" "${devices[@]}" "$@"
 }
 
 # Prints the processes of the cluster: every process whose environment carries

@@ -21,6 +21,7 @@ read_counters() {
             sub(/:/, " ")
             if ($1 != "lo") print host, $1, $2, $10
         }' "/proc/$pid/net/dev" | sort -V
+        rdma_read_counters "$h" || exit
     done
 }
 
@@ -50,7 +51,7 @@ command_status() {
     local h pid
     [[ $# -eq 0 ]] || usage_error "status: takes no arguments"
     load_cluster
-    echo "cluster '$cluster': $hosts hosts x $nics NICs, MTU $mtu, as $mode," \
+    echo "cluster '$cluster': $(describe_cluster), MTU $mtu, as $mode," \
         "state in $state"
     holder_pid switch >/dev/null || echo "switch: gone"
     for ((h = 0; h < hosts; h++)); do
@@ -70,6 +71,7 @@ command_status() {
                                substr($2, 4), h + 1, rate[$2],
                                /LOWER_UP/ ? "up" : "no carrier"
                 }' "$state/rates" - | sort -V
+        rdma_status "$h"
     done
 }
 
@@ -91,7 +93,7 @@ command_list() {
         select_cluster "$found"
         if [[ -e $state/ready ]]; then
             load_cluster
-            echo "$found: $hosts hosts x $nics NICs"
+            echo "$found: $(describe_cluster)"
         else
             echo "$found: incomplete (remove it with: cluster down --name $found)"
         fi
