@@ -17,14 +17,22 @@ const uct_iface_addr_t *as_iface(const std::vector<uint8_t> &bytes)
     return reinterpret_cast<const uct_iface_addr_t *>(bytes.data());
 }
 
-/* True if the user set UCX_<TL>_<name> in the environment. */
-bool user_set(const std::string &tl, const char *name)
+/* Gives UCX_<OWNER>_<name> another default: `value`, unless the user set it.
+ * False if this UCX has no such setting. */
+bool set_default(void *config, std::string owner, const std::string &name,
+                 const char *value)
 {
-    std::string env = "UCX_" + tl + "_" + name;
-    std::transform(env.begin(), env.end(), env.begin(), [](char c) {
+    std::transform(owner.begin(), owner.end(), owner.begin(), [](char c) {
         return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     });
-    return getenv(env.c_str()) != nullptr;
+    std::string full = owner + "_" + name;
+    if (getenv(("UCX_" + full).c_str()) != nullptr) {
+        return true;
+    }
+    /* A setting is known by its name; in later releases of UCX, by the full
+     * one. */
+    return uct_config_modify(config, name.c_str(), value) == UCS_OK ||
+           uct_config_modify(config, full.c_str(), value) == UCS_OK;
 }
 
 } // namespace
@@ -39,6 +47,10 @@ ucs_status_t LowerMd::open(uct_component_h component,
     if (status != UCS_OK) {
         return status;
     }
+    /* Later releases of UCX's TCP leave out all bridges, also one that a NIC is
+     * in and that has its address. Which of them are rails is for Md to say;
+     * TCP of the others, and other transports, have no such setting. */
+    set_default(config, component_name, "BRIDGE_ENABLE", "y");
     std::unique_ptr<LowerMd> result(new LowerMd);
     status = uct_md_open(component, md_name, config, &result->md_);
     uct_config_release(config);
@@ -133,11 +145,8 @@ ucs_status_t LowerIface::open(LowerMd &md, const std::string &tl,
         return status;
     }
     for (const auto &[name, value] : params.overrides) {
-        if (!user_set(tl, name)) {
-            status = uct_config_modify(config, name, value);
-            if (status != UCS_OK) {
-                ucs_debug("fuselink: %s has no setting %s", tl.c_str(), name);
-            }
+        if (!set_default(config, tl, name, value)) {
+            ucs_debug("fuselink: %s has no setting %s", tl.c_str(), name);
         }
     }
 
