@@ -99,8 +99,8 @@ public:
                           bytes.size());
     }
 
-    /* A hello with the table of one rail that is this interface. */
-    Message hello() const
+    /* The table of one rail that is this interface. */
+    wire::RailTable own_table() const
     {
         wire::RailRecord rail = table_.rails[0];
         Address own           = iface_.address();
@@ -110,8 +110,9 @@ public:
         rail.iface_address    = own.iface;
         memcpy(rail.net.bytes.data(), own_ip_, 4);
         rail.bytes_per_second = 1000000;
-        return hello_with({uuid_, {rail}});
+        return {uuid_, {rail}};
     }
+    Message hello() const { return hello_with(own_table()); }
 
     Message hello_with(const wire::RailTable &table) const
     {
@@ -336,6 +337,30 @@ void unreachable_rails(Attacker &a, const Known &known)
     a.send(Message(rail_address));
 }
 
+/* Endpoint addresses for a rail whose address is of another kind than that of
+ * the rail it is to be connected with, and longer. */
+void foreign_rail_address(Attacker &a, const Known &)
+{
+    wire::RailTable table = a.own_table();
+    wire::RailRecord rail = table.rails[0];
+    rail.index            = 1;
+    rail.net              = {};
+    rail.device_address.assign(18, 0xee);
+    rail.device_address[0] = 0;
+    rail.device_address[1] = 10; /* AF_INET6 */
+    table.rails.push_back(rail);
+    a.send(a.hello_with(table));
+    Bytes endpoint(10, 0x11);
+    for (uint8_t i = 0; i < 8; ++i) {
+        wire::RailAddr message{};
+        message.header = a.header(ControlType::RailAddr);
+        message.rail   = i % 4;
+        message.from   = 1;
+        message.length = static_cast<uint8_t>(endpoint.size());
+        a.send(Message(message).add(endpoint.data(), endpoint.size()));
+    }
+}
+
 /* Gets of what the key does not name, in every way to say it. */
 void bad_gets(Attacker &a, const Known &known)
 {
@@ -558,11 +583,16 @@ Case make(const std::string &name, Attack work, unsigned most_lines)
 
 std::vector<Case> hostile_cases()
 {
+    /* With the setting that lets such messages through. */
+    Case by_ep     = make("foreign_rail_address_by_ep", foreign_rail_address, 4);
+    by_ep.settings = {{Side::Both, "UCX_FUSELINK_CONNECT", "ep"}};
     return {
+        by_ep,
         make("malformed", malformed, 76),
         make("cut_short", cut_short, 40),
         make("bad_hellos", bad_hellos, 500),
         make("unreachable_rails", unreachable_rails, 4),
+        make("foreign_rail_address", foreign_rail_address, 4),
         make("bad_gets", bad_gets, 26),
         make("empty_gets", empty_gets, 2),
         make("bad_puts", bad_puts, 8),

@@ -509,10 +509,15 @@ ucs_status_t LocalEp::flush(uct_ep_h tl_ep, unsigned flags,
         return UCS_INPROGRESS;
     }
     if (messages == UCS_INPROGRESS && comp != nullptr) {
+        /* The messages' end will complete it; an error of the bulk lane is
+         * the status then. */
+        if (UCS_STATUS_IS_ERR(bulk)) {
+            uct_completion_update_status(comp, bulk);
+        }
         --comp->count;
         return UCS_INPROGRESS;
     }
-    return messages == UCS_OK ? bulk : messages;
+    return messages == UCS_OK || UCS_STATUS_IS_ERR(bulk) ? bulk : messages;
 }
 
 ucs_status_t LocalEp::fence(uct_ep_h tl_ep, unsigned flags)

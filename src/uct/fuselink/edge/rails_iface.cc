@@ -172,9 +172,9 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
             am.max_zcopy = std::min(am.max_zcopy,
                                     lane.cap.am.max_zcopy - kUser);
             am.max_hdr   = std::min({am.max_hdr, lane.cap.am.max_hdr - kUser,
-                                     size_t{504}});
+                                     Peer::kMaxUserHeader});
             am.max_iov   = std::min({am.max_iov, lane.cap.am.max_iov,
-                                     size_t{16}});
+                                     Peer::kMaxIov});
         } else {
             attr->cap.flags &= ~UCT_IFACE_FLAG_AM_ZCOPY;
         }
@@ -197,7 +197,9 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
     put.opt_zcopy_align = put.align_mtu = 1;
 
     auto &get           = attr->cap.get;
-    get.max_bcopy       = am.max_bcopy - sizeof(wire::GetData);
+    get.max_bcopy       = std::min<size_t>(am.max_bcopy -
+                                               sizeof(wire::GetData),
+                                           wire::kMaxInlineGet);
     get.max_zcopy       = kMaxBulk;
     get.max_iov         = 1;
     get.opt_zcopy_align = get.align_mtu = 1;

@@ -52,6 +52,9 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
         if (status == UCS_OK) {
             status = set_handlers(*rail);
         }
+        if (status == UCS_OK) {
+            status = rail->watch(poller_);
+        }
         if (status != UCS_OK) {
             ucs_warn("fuselink: NIC port %s is not used: %s",
                      candidate.device.c_str(), ucs_status_string(status));

@@ -113,12 +113,10 @@ ucs_status_t Peer::am_zcopy(uint8_t id, const void *header,
             return status;
         }
     }
-    constexpr size_t kMaxHeader = 512;
-    constexpr size_t kMaxIov    = 16;
-    char      buffer[kMaxHeader];
-    uct_iov_t lane_iov[kMaxIov];
     wire::UserHeader own{id, 0, 0, 0};
-    if (header_len > kMaxHeader - sizeof(own) || iovcnt > kMaxIov) {
+    char      buffer[sizeof(own) + kMaxUserHeader];
+    uct_iov_t lane_iov[kMaxIov];
+    if (header_len > kMaxUserHeader || iovcnt > kMaxIov) {
         return UCS_ERR_INVALID_PARAM;
     }
     for (size_t i = 0; i < iovcnt; ++i) {
@@ -126,7 +124,9 @@ ucs_status_t Peer::am_zcopy(uint8_t id, const void *header,
         lane_iov[i].memh = UCT_MEM_HANDLE_NULL; /* it was fuselink's */
     }
     memcpy(buffer, &own, sizeof(own));
-    memcpy(buffer + sizeof(own), header, header_len);
+    if (header_len != 0) { /* header may be null then */
+        memcpy(buffer + sizeof(own), header, header_len);
+    }
     ucs_status_t status = uct_ep_am_zcopy(
         control_, kUserAm, buffer,
         static_cast<unsigned>(sizeof(own) + header_len), lane_iov, iovcnt,

@@ -31,6 +31,13 @@ size_t pack_control(void *dest, void *arg)
     return p->head_length + p->body_length;
 }
 
+/* Errors of a call, which say nothing of the connection. */
+bool is_callers_error(ucs_status_t status)
+{
+    return status == UCS_ERR_INVALID_PARAM || status == UCS_ERR_NO_MEMORY ||
+           status == UCS_ERR_UNSUPPORTED || status == UCS_ERR_EXCEEDS_LIMIT;
+}
+
 } // namespace
 
 Peer::Peer(Engine &engine, uint64_t uuid)
@@ -194,7 +201,7 @@ ucs_status_t Peer::rail_status(ucs_status_t status)
 {
     if (status == UCS_ERR_NO_RESOURCE) {
         block();
-    } else if (UCS_STATUS_IS_ERR(status)) {
+    } else if (UCS_STATUS_IS_ERR(status) && !is_callers_error(status)) {
         fail(status);
     }
     return status;

@@ -37,6 +37,10 @@ struct PeerUser {
  */
 class Peer {
 public:
+    /* Limits of a message without copying, beside those of the rails. */
+    static constexpr size_t kMaxUserHeader = 504;
+    static constexpr size_t kMaxIov        = 16;
+
     Peer(Engine &engine, uint64_t uuid);
     ~Peer();
     Peer(const Peer &)            = delete;

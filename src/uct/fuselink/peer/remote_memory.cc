@@ -28,7 +28,7 @@ size_t pack_put(void *dest, void *arg)
     memcpy(out, &p->header, sizeof(p->header));
     if (p->pack != nullptr) {
         p->length = p->pack(out + sizeof(p->header), p->arg);
-    } else {
+    } else if (p->length != 0) { /* buffer may be null else */
         memcpy(out + sizeof(p->header), p->buffer, p->length);
     }
     return sizeof(p->header) + p->length;
@@ -134,15 +134,21 @@ ucs_status_t Peer::request_get(Get &get, const wire::OpId &op, uint64_t local,
     request.length         = get.length;
     request.region_id      = key.id;
     request.region_key     = key.key;
+    /* A lane that fails inside the call ends operations, and their users may
+     * begin and end others: count this one first, and look again after. */
+    get.epoch    = begin_op();
     ssize_t sent = uct_ep_am_bcopy(
         control_, static_cast<uint8_t>(wire::RailAm::Control), pack_get,
         &request, 0);
-    if (sent < 0) {
-        engine_.gets().end(get);
-        return rail_status(static_cast<ucs_status_t>(sent));
+    if (sent >= 0) {
+        return UCS_INPROGRESS;
     }
-    get.epoch = begin_op();
-    return UCS_INPROGRESS;
+    if (engine_.gets().find(op) == &get) {
+        Epochs::Id epoch = get.epoch;
+        engine_.gets().end(get);
+        end_op(epoch);
+    }
+    return rail_status(static_cast<ucs_status_t>(sent));
 }
 
 ucs_status_t Peer::get_bcopy(uct_unpack_callback_t unpack, void *arg,
@@ -260,21 +266,28 @@ void Peer::on_get_data(const void *data, size_t length)
     Get *get    = engine_.gets().find(reply.op);
     size_t size = length - sizeof(reply);
     if (get == nullptr || get->peer != this || !get->by_message ||
-        reply.offset != get->landed || size > get->length - get->landed ||
-        (get->unpack != nullptr && size != get->length)) {
+        reply.offset != get->landed || size > get->length - get->landed) {
         ucs_debug("fuselink: get data that nobody asked for from %016lx",
                   uuid_);
         return;
     }
     const char *payload = static_cast<const char *>(data) + sizeof(reply);
-    if (get->unpack != nullptr) {
-        get->unpack(get->unpack_arg, payload, size);
-        get = engine_.gets().find(reply.op); /* the user may begin others */
-    } else {
+    if (get->unpack == nullptr) {
         memcpy(get->buffer + get->landed, payload, size);
+    } else if (size != get->length) {
+        /* The peer's messages are shorter than ours; unpack wants it whole. */
+        get->parts.insert(get->parts.end(), payload, payload + size);
+        payload = get->parts.data();
     }
     get->landed += size;
-    if (get->landed == get->length) {
+    if (get->landed != get->length) {
+        return;
+    }
+    if (get->unpack != nullptr) {
+        get->unpack(get->unpack_arg, payload, get->length);
+        get = engine_.gets().find(reply.op); /* the user may cancel it here */
+    }
+    if (get != nullptr) {
         end_get(*get, UCS_OK);
     }
 }

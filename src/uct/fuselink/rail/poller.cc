@@ -45,6 +45,14 @@ ucs_status_t Poller::add(LowerIface &iface, unsigned &index)
     return UCS_OK;
 }
 
+void Poller::remove(unsigned index)
+{
+    watch(index, false);
+    hot_           &= ~(uint64_t{1} << index);
+    entries_[index] = Entry{};
+    --count_;
+}
+
 void Poller::watch(unsigned index, bool on)
 {
     Entry &entry = entries_[index];
@@ -124,6 +132,9 @@ unsigned Poller::progress()
         ucs_time_t now = ucs_get_time();
         if (now >= next_cold_ || force_cold_) {
             force_cold_ = false;
+            if (armed_) {
+                disarm();
+            }
             next_cold_  = now + (hot_ != 0 ? cold_interval_busy_ :
                                              cold_interval_idle_);
             count      += poll_cold();
@@ -147,7 +158,17 @@ ucs_status_t Poller::arm(unsigned events)
         watch(i, true);
     }
     force_cold_ = true;
+    armed_      = true;
     return UCS_OK;
+}
+
+/* The sleep is over: see heat(). */
+void Poller::disarm()
+{
+    armed_ = false;
+    for (uint64_t mask = hot_; mask != 0; mask &= mask - 1) {
+        watch(static_cast<unsigned>(__builtin_ctzll(mask)), false);
+    }
 }
 
 } // namespace fuselink

@@ -31,6 +31,9 @@ public:
     /** Starts to watch an interface; returns its number here. */
     ucs_status_t add(LowerIface &iface, unsigned &index);
 
+    /** Takes back the last add(). */
+    void remove(unsigned index);
+
     /** Polls; returns the number of events, as uct_iface_progress(). */
     unsigned progress();
 
@@ -69,6 +72,7 @@ private:
     void     heat(unsigned index);
     void     cool(unsigned index);
     void     watch(unsigned index, bool on);
+    void     disarm();
     unsigned poll_one(unsigned index);
     unsigned poll_cold();
 
@@ -86,6 +90,7 @@ private:
     uint64_t   hot_   = 0; /* bit per entry */
     unsigned   tick_  = 0;
     bool       force_cold_ = false;
+    bool       armed_      = false; /* hot ones are in the epoll set */
     bool       busy_       = false;
     ucs_time_t next_cold_  = 0;
     ucs_time_t cold_interval_busy_;

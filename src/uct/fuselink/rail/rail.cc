@@ -60,20 +60,12 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
                   result->name().c_str());
         return UCS_ERR_UNSUPPORTED;
     }
-    status = engine.poller().add(*result->control_, result->poll_control_);
-    if (status != UCS_OK) {
-        return status;
-    }
-    result->poll_bulk_ = result->poll_control_;
     if (candidate.traits->stream) {
         /* A rail that the peer does not answer on must not hold up the
          * others while it tries. */
         own.overrides.push_back({"CONN_NB", "y"});
         status = LowerIface::open(*candidate.md, tl, candidate.device, own,
                                   result->bulk_);
-        if (status == UCS_OK) {
-            status = engine.poller().add(*result->bulk_, result->poll_bulk_);
-        }
         if (status != UCS_OK) {
             return status;
         }
@@ -102,6 +94,19 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
     }
     rail = std::move(result);
     return UCS_OK;
+}
+
+ucs_status_t Rail::watch(Poller &poller)
+{
+    ucs_status_t status = poller.add(*control_, poll_control_);
+    poll_bulk_          = poll_control_;
+    if (status == UCS_OK && bulk_) {
+        status = poller.add(*bulk_, poll_bulk_);
+        if (status != UCS_OK) {
+            poller.remove(poll_control_);
+        }
+    }
+    return status;
 }
 
 wire::RailRecord Rail::record() const

@@ -11,6 +11,7 @@
 namespace fuselink {
 
 class Engine;
+class Poller;
 
 /** A NIC port that can become a rail, found when the MD opens. */
 struct RailCandidate {
@@ -28,6 +29,10 @@ public:
     static ucs_status_t open(const RailCandidate &candidate, uint8_t index,
                              Engine &engine, const LowerIfaceParams &params,
                              std::unique_ptr<Rail> &rail);
+
+    /** Has the rail polled from now on, until it is destroyed: only a rail
+     *  that is going to be used. */
+    ucs_status_t watch(Poller &poller);
 
     uint8_t           index() const { return index_; }
     Engine           &engine() const { return *engine_; }
@@ -65,8 +70,6 @@ public:
     /** Can bulk data go from here to the peer's rail? `route` is
      *  route_to() of it. */
     bool reaches(const wire::RailRecord &remote, const Route &route) const;
-
-    uint64_t tx_bytes = 0; /* bulk bytes acknowledged */
 
 private:
     Rail() = default;

@@ -151,7 +151,22 @@ void BulkSender::on_rail_address(const wire::RailAddr &message,
         ucs_debug("fuselink: endpoint address for an unknown rail");
         return;
     }
-    const LowerIface &iface = engine.rails()[message.rail]->control();
+    /* The transport trusts the address that it is given to be one of its
+     * own kind: only a pair that could be a path gets that far. */
+    const Rail &rail = *engine.rails()[message.rail];
+    if (!rail.reaches(*remote, Rail::route_to(*remote, engine.uuid(),
+                                              table_.uuid))) {
+        ucs_debug("fuselink: endpoint address for rails that are no path");
+        return;
+    }
+    if (!engine.settings().connect_ep) {
+        ucs_error("fuselink: peer %016lx connects endpoint to endpoint and "
+                  "this process does not: UCX_FUSELINK_CONNECT must be the "
+                  "same on both sides", peer_.uuid());
+        peer_.fail(UCS_ERR_UNSUPPORTED);
+        return;
+    }
+    const LowerIface &iface = rail.control();
     std::vector<uint8_t> own;
     uct_ep_h ep;
     ucs_status_t status = iface.create_unconnected_ep(&ep);
@@ -450,7 +465,6 @@ void BulkSender::chunk_done(Chunk *chunk)
     peer_.engine().poller().release(path.rail.poll_bulk_index());
     if (status == UCS_OK) {
         path.meter.on_complete(now_ns(), length);
-        path.rail.tx_bytes += length.count();
     } else {
         path.meter.on_abandon(now_ns(), length);
         if (transfer->status == UCS_OK) {

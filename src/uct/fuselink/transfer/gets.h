@@ -6,6 +6,8 @@
 #include "../wire/messages.h"
 #include "epochs.h"
 
+#include <deque>
+#include <sys/random.h>
 #include <vector>
 
 namespace fuselink {
@@ -19,12 +21,14 @@ struct Get {
     char                 *buffer = nullptr; /* where zcopy data goes */
     uct_unpack_callback_t unpack = nullptr; /* bcopy instead, if set */
     void                 *unpack_arg = nullptr;
+    std::vector<char>     parts; /* what came for unpack so far */
     size_t                length = 0;
     size_t                landed = 0; /* bytes, all of them distinct */
     bool                  by_message = false;
     Epochs::Id            epoch = 0;
 
     /* of the table */
+    uint32_t slot       = 0;
     uint32_t generation = 0;
     uint32_t next_free  = 0;
     bool     live       = false;
@@ -36,8 +40,8 @@ struct Get {
  *  continue. One thread at a time. */
 class GetTable {
 public:
-    /** A new get; its `live`, generation and name are set. The reference is
-     *  valid until the next begin(). */
+    /** A new get; its `live`, generation and name are set. It stays where it
+     *  is until end(). */
     Get &begin(wire::OpId &id)
     {
         uint32_t slot;
@@ -51,6 +55,7 @@ public:
         Get &get            = gets_[slot];
         uint32_t generation = next_generation();
         get                 = Get{};
+        get.slot            = slot;
         get.generation      = generation;
         get.live            = true;
         id.slot             = slot;
@@ -71,14 +76,15 @@ public:
     void end(Get &get)
     {
         get.live      = false;
+        get.parts     = {};
         get.next_free = free_;
-        free_         = static_cast<uint32_t>(&get - gets_.data());
+        free_         = get.slot;
     }
 
     /** Calls fn(Get&) for each live get of a peer; fn may end it. */
     template <typename Fn> void for_each(const Peer *peer, Fn &&fn)
     {
-        for (size_t i = 0; i < gets_.size(); ++i) {
+        for (size_t i = 0; i < gets_.size(); ++i) { /* fn may begin some */
             if (gets_[i].live && gets_[i].peer == peer) {
                 fn(gets_[i]);
             }
@@ -88,20 +94,27 @@ public:
 private:
     static constexpr uint32_t kNone = UINT32_MAX;
 
-    /* splitmix64 from a random start (Steele, Lea, Flood: Fast splittable
-     * pseudorandom number generators, 2014). */
+    /* From the kernel's generator: a peer sees the names of its own requests
+     * and must not be able to compute those of others. Many at once, because
+     * asking is a system call. */
     uint32_t next_generation()
     {
-        uint64_t x = state_ += 0x9e3779b97f4a7c15;
-        x          = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-        x          = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-        return static_cast<uint32_t>((x ^ (x >> 31)) >> 32);
+        if (random_left_ == 0) {
+            if (getrandom(random_, sizeof(random_), 0) != sizeof(random_)) {
+                ucs_fatal("fuselink: getrandom() failed: %m");
+            }
+            random_left_ = kRandom;
+        }
+        return random_[--random_left_];
     }
 
-    uint64_t         state_ = ucs_generate_uuid(
-        reinterpret_cast<uintptr_t>(this));
-    std::vector<Get> gets_;
-    uint32_t         free_ = kNone;
+    /* Up to 256 bytes come whole, getrandom(2) says. */
+    static constexpr unsigned kRandom = 64;
+
+    uint32_t        random_[kRandom];
+    unsigned        random_left_ = 0;
+    std::deque<Get> gets_;
+    uint32_t        free_ = kNone;
 };
 
 } // namespace fuselink
