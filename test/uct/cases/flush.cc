@@ -179,6 +179,12 @@ void idle(Session &session, const char *device)
 {
     Channel channel = session.connection();
     Link link(channel, {.device = device});
+    if (!session.active()) {
+        link.iface().on_message(1, [](void *, size_t, unsigned) {
+            return UCS_OK;
+        });
+    }
+    link.meet(); /* a message finds its handler */
     if (session.active()) {
         for (How how : {How::Completion, How::Repeated, How::OfIface}) {
             flush(link, how);
@@ -189,10 +195,6 @@ void idle(Session &session, const char *device)
         for (How how : {How::Repeated, How::OfIface, How::Completion}) {
             flush(link, how);
         }
-    } else {
-        link.iface().on_message(1, [](void *, size_t, unsigned) {
-            return UCS_OK;
-        });
     }
     link.meet();
 }
