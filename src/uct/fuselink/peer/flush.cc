@@ -34,6 +34,8 @@ void Peer::check_waiters()
     }
     if ((obstacles_ & kFenced) && epochs_.passed(fence_boundary_)) {
         obstacles_ &= ~kFenced;
+    }
+    if (obstacles_ == kQueued) {
         dispatch_users();
     }
 }
@@ -43,6 +45,45 @@ ucs_status_t Peer::fence()
     if (obstacles_ & kFailed) {
         return failed_;
     }
+    /* What waits in a queue is before the fence, too: when it has begun, the
+     * fence is repeated. For fences between requests of a queue only the last
+     * is remembered, and then stands behind each of them. */
+    for (PeerUser *user : users_) {
+        if (!ucs_queue_is_empty(&user->pending)) {
+            user->fenced = user->queued;
+        }
+        strict_ = strict_ || user->aside;
+    }
+    fence_begun();
+    return UCS_OK;
+}
+
+/* While UCP connects it keeps requests itself, and hands them over at once
+ * when it is done. Nobody can tell which of them were before a fence that came
+ * meanwhile: so there is one behind each, until all are handed over. */
+void Peer::strict_repeat()
+{
+    fence_begun();
+    strict_used_ = true;
+    engine_.defer(*this);
+}
+
+void Peer::end_strict()
+{
+    if (!strict_used_) {
+        return;
+    }
+    strict_used_ = false;
+    strict_      = false;
+    for (PeerUser *user : users_) {
+        user->fenced = user->queued;
+        user->aside  = false;
+    }
+}
+
+/* Keeps later operations behind those that have begun. */
+void Peer::fence_begun()
+{
     if (epochs_.outstanding() != 0) {
         fence_boundary_ = epochs_.boundary();
         obstacles_     |= kFenced;
@@ -53,7 +94,6 @@ ucs_status_t Peer::fence()
         bulk_fence_ = put_sn_;
         request_put_ack();
     }
-    return UCS_OK;
 }
 
 void Peer::request_put_ack()
@@ -103,7 +143,10 @@ ucs_status_t Peer::flush(unsigned flags, uct_completion_t *comp)
     if (obstacles_ & kFailed) {
         return failed_;
     }
-    if ((obstacles_ & (kBlocked | kConnecting)) || !queue_.empty()) {
+    /* Pending requests came before the flush, which must not pass them; but
+     * it may be one of them itself. */
+    if ((obstacles_ & (kBlocked | kConnecting)) || !queue_.empty() ||
+        ((obstacles_ & kQueued) && !dispatching_)) {
         return UCS_ERR_NO_RESOURCE;
     }
     if (put_sn_ != put_acked_) {

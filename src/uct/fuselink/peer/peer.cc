@@ -80,6 +80,7 @@ void Peer::run_deferred()
             fail(status);
         }
     }
+    end_strict();
     if (!(obstacles_ & kFailed)) {
         dispatch_users();
     }
@@ -176,6 +177,7 @@ void Peer::attach(PeerUser &user)
 void Peer::detach(PeerUser &user)
 {
     users_.erase(std::find(users_.begin(), users_.end(), &user));
+    note_queued();
 }
 
 bool Peer::owns(uct_ep_h ep) const
@@ -193,7 +195,9 @@ ucs_status_t Peer::obstacle_status()
     if ((obstacles_ & kFenced) && epochs_.passed(fence_boundary_)) {
         obstacles_ &= ~kFenced;
     }
-    return obstacles_ == 0 ? UCS_OK : UCS_ERR_NO_RESOURCE;
+    /* The requests that are being dispatched are those that others wait for. */
+    unsigned counted = dispatching_ ? obstacles_ & ~kQueued : obstacles_;
+    return counted == 0 ? UCS_OK : UCS_ERR_NO_RESOURCE;
 }
 
 /* What a call on the control lane returned, with its consequences. */
@@ -224,6 +228,9 @@ void Peer::arm_hook()
         /* There is room after all; whoever was refused tries again. */
         hook_.queued = false;
         obstacles_  &= ~kBlocked;
+        if (obstacles_ == kQueued) {
+            engine_.defer(*this);
+        }
     }
 }
 
@@ -308,7 +315,12 @@ ucs_status_t Peer::pending_add(PeerUser &user, uct_pending_req_t *req)
     if (obstacle_status() != UCS_ERR_NO_RESOURCE) {
         return UCS_ERR_BUSY; /* try again, or see the failure */
     }
+    if (obstacles_ == kQueued) {
+        engine_.defer(*this); /* nothing else would bring it up */
+    }
     uct_pending_req_queue_push(&user.pending, req);
+    ++user.queued;
+    obstacles_ |= kQueued;
     return UCS_OK;
 }
 
@@ -322,6 +334,20 @@ void Peer::pending_purge(PeerUser &user, uct_pending_purge_callback_t cb,
                priv - offsetof(uct_pending_req_t, priv)),
            arg);
     }
+    /* So UCP does while it connects; they come again later. */
+    user.aside = true;
+    strict_    = strict_ || user.taken < user.fenced;
+    user.taken = user.queued;
+    note_queued();
+}
+
+void Peer::note_queued()
+{
+    bool queued = std::any_of(users_.begin(), users_.end(),
+                              [](PeerUser *user) {
+                                  return !ucs_queue_is_empty(&user->pending);
+                              });
+    obstacles_ = queued ? obstacles_ | kQueued : obstacles_ & ~kQueued;
 }
 
 void Peer::dispatch_users()
@@ -338,30 +364,31 @@ void Peer::dispatch_users()
             auto *req = reinterpret_cast<uct_pending_req_t *>(
                 reinterpret_cast<char *>(elem) -
                 offsetof(uct_pending_req_t, priv));
+            ++user->taken;
             ucs_status_t status = req->func(req);
             if (status == UCS_OK) {
                 if (i >= users_.size() || users_[i] != user) {
                     break; /* the request destroyed the endpoint */
                 }
+                if (user->taken <= user->fenced) {
+                    fence_begun(); /* it was queued before a fence */
+                }
                 continue;
             }
             ucs_queue_push_head(&user->pending, elem);
+            --user->taken;
             if (UCS_STATUS_IS_ERR(status)) {
                 break;
             }
         }
     }
-    dispatching_ = false;
-
-    /* A request was refused although there is room again by now: nothing
-     * else would bring it up. */
-    for (PeerUser *user : users_) {
-        if (!ucs_queue_is_empty(&user->pending) &&
-            obstacle_status() == UCS_OK) {
-            engine_.defer(*this);
-            break;
-        }
+    note_queued();
+    if ((obstacles_ & kQueued) && obstacle_status() == UCS_OK) {
+        /* A request was refused although there is room again by now: nothing
+         * else would bring it up. */
+        engine_.defer(*this);
     }
+    dispatching_ = false;
 }
 
 /* --- failure --- */

@@ -24,6 +24,10 @@ struct Get;
 struct PeerUser {
     uct_ep_h         ep = nullptr;
     ucs_queue_head_t pending;
+    uint64_t         queued = 0; /* requests that ever came into it */
+    uint64_t         taken  = 0; /* and left it */
+    uint64_t         fenced = 0; /* `queued` at the last fence */
+    bool             aside  = false; /* UCP took requests out */
 };
 
 /**
@@ -132,6 +136,7 @@ private:
         kFenced  = 2, /* earlier bulk operations have not ended */
         kBlocked = 4, /* the control lane has no room */
         kConnecting = 8, /* there is no control lane yet */
+        kQueued = 16, /* requests are pending: what comes now is later */
     };
 
     /* Which rails may carry the control lane: best first. */
@@ -171,7 +176,18 @@ private:
     void         on_room();
     void         drain_queue();
     void         dispatch_users();
+    void         note_queued();
     void         check_waiters();
+    void         fence_begun();
+    void         end_strict();
+    /* For each put or get that has begun. */
+    void repeat_fence()
+    {
+        if (ucs_unlikely(strict_)) {
+            strict_repeat();
+        }
+    }
+    void         strict_repeat();
     void         say_hello(bool want_reply);
     void         request_put_ack();
     void         flush_step(FlushOp *op, ucs_status_t status);
@@ -218,6 +234,8 @@ private:
     uint64_t   put_requested_  = 0; /* of those, acknowledgement asked for */
     uint64_t   put_acked_      = 0;
     uint64_t   bulk_fence_     = 0; /* bulk data waits until this is acked */
+    bool       strict_         = false; /* a fence after each put and get */
+    bool       strict_used_    = false;
 
     BulkSender bulk_;
 };

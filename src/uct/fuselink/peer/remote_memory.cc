@@ -82,6 +82,7 @@ ucs_status_t Peer::put_short(const void *buffer, unsigned length,
         return rail_status(static_cast<ucs_status_t>(sent));
     }
     ++put_sn_;
+    repeat_fence();
     return UCS_OK;
 }
 
@@ -100,6 +101,7 @@ ssize_t Peer::put_bcopy(uct_pack_callback_t cb, void *arg, uint64_t remote,
         return rail_status(static_cast<ucs_status_t>(sent));
     }
     ++put_sn_;
+    repeat_fence();
     return static_cast<ssize_t>(pack.length);
 }
 
@@ -117,6 +119,7 @@ ucs_status_t Peer::put_zcopy(const uct_iov_t *iov, size_t iovcnt,
         return UCS_OK;
     }
     bulk_.put(iov[0].buffer, length, remote, comp);
+    repeat_fence();
     return UCS_INPROGRESS;
 }
 
@@ -141,6 +144,7 @@ ucs_status_t Peer::request_get(Get &get, const wire::OpId &op, uint64_t local,
         control_, static_cast<uint8_t>(wire::RailAm::Control), pack_get,
         &request, 0);
     if (sent >= 0) {
+        repeat_fence();
         return UCS_INPROGRESS;
     }
     if (engine_.gets().find(op) == &get) {
