@@ -14,6 +14,12 @@ packages_cluster=(
     openmpi-bin libopenmpi-dev iproute2 procps util-linux python3
 )
 
+# For a cluster with RDMA NICs, which lives in a virtual machine.
+packages_rdma=(
+    qemu-system-x86 ibverbs-providers ibverbs-utils busybox-static cpio kmod
+    xz-utils
+)
+
 # To run the unit tests and benchmarks.
 packages_test=(libgtest-dev libbenchmark-dev)
 

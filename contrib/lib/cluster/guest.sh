@@ -56,16 +56,21 @@ guest_size() {
             "seconds, 1 to 9999999"
 }
 
+# Prints the folder of what the guest boots.
+guest_image() {
+    local cache=${FUSELINK_GUEST_CACHE-}
+    cache=${cache:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/fuselink}
+    "$lib_dir/guest/image" "$cache" "${FUSELINK_GUEST_KERNEL-}"
+}
+
 # Makes the cluster of command_up in a guest; its arguments are `up`'s.
 guest_up() {
-    local image cache
+    local image
     need_tools qemu-system-x86_64 qemu-system-x86 python3 python3 \
         rdma iproute2 busybox busybox-static cpio cpio modprobe kmod xz xz-utils
     compgen -G '/etc/libibverbs.d/rxe.driver' >/dev/null ||
         die "missing Debian packages: ibverbs-providers (apt-get install them)"
-    cache=${FUSELINK_GUEST_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/fuselink}
-    image=$("$lib_dir/guest/image" "$cache" "${FUSELINK_GUEST_KERNEL-}") ||
-        exit 1
+    image=$(guest_image) || exit 1
 
     mkdir -m 755 -- "$state" && mkdir -m 700 -- "$state/guest" ||
         die "cannot write to $base"

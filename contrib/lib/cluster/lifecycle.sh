@@ -200,7 +200,7 @@ write_identity() {
     } >"$state/hosts"
     for ((h = 0; h < hosts; h++)); do
         mkdir -- "$state/host$h"
-        id=$(cat /proc/sys/kernel/random/uuid)
+        read -r id </proc/sys/kernel/random/uuid
         echo "$id" >"$state/host$h/boot_id"
         echo "${id//-/}" >"$state/host$h/machine-id"
         for ((i = 0; i < nics; i++)); do

@@ -13,38 +13,29 @@
 RDMA_MTU=4200 # for the largest RDMA MTU, 4096, with headers
 MAX_RDMA_NICS=32
 
-rdma_dev() {
-    echo "h${1}n$2"
-}
-
 rdma_addr() {
     echo "10.128.$2.$(($1 + 1))"
 }
 
-rdma_mac() {
-    printf '02:f1:00:00:%02x:%02x\n' "$1" "$2"
-}
-
-rdma_link_local() {
-    printf 'fe80::f1:ff:fe00:%x\n' $(($1 * 256 + $2))
-}
-
-rdma_counters() {
-    echo "/sys/class/net/rdma_$(rdma_dev "$1" "$2")/statistics"
+# Sets mac, and addr6, the link-local address that follows from it. (Not
+# printed: a process for each would take seconds in the guest.)
+rdma_identify() {
+    printf -v mac '02:f1:00:00:%02x:%02x' "$1" "$2"
+    printf -v addr6 'fe80::f1:ff:fe00:%x' $(($1 * 256 + $2))
 }
 
 # RoCE has no way to slow a sender down before packets are lost, and soft-RoCE
 # starts again from a lost packet. So the queues hold all that can be under way.
 rdma_shape_line() {
-    local burst=16384
+    local burst=16384 bits
     if [[ $2 == none ]]; then
         echo "qdisc replace dev $1 root pfifo_fast"
         return
     fi
-    [[ $(($(rate_bits "$2") / 8 / 1000)) -le $burst ]] ||
-        burst=$(($(rate_bits "$2") / 8 / 1000))
-    echo "qdisc replace dev $1 root tbf rate $(rate_bits "$2")bit" \
-        "burst $burst limit 16777216"
+    bits=$(rate_bits "$2")
+    [[ $((bits / 8 / 1000)) -le $burst ]] || burst=$((bits / 8 / 1000))
+    echo "qdisc replace dev $1 root tbf rate ${bits}bit burst $burst" \
+        "limit 16777216"
 }
 
 rdma_shape() {
@@ -63,7 +54,7 @@ rdma_sysctl() {
 
 # Reads `up`'s rdma_rates: rdma_rates[i] is for NIC i of every host.
 rdma_build() {
-    local h i dev table scope setting settings=()
+    local h i dev table mac addr addr6 scope setting settings=()
     for scope in all default; do
         for setting in rp_filter=0 accept_local=1 arp_ignore=1 arp_announce=2; do
             settings+=("ipv4/conf/$scope/$setting")
@@ -85,17 +76,17 @@ rdma_build() {
         echo "link set dev fabric up"
         for ((h = 0; h < hosts; h++)); do
             for ((i = 0; i < rdma_nics; i++)); do
-                dev=$(rdma_dev "$h" "$i")
+                dev=h${h}n$i addr=$(rdma_addr "$h" "$i")
+                rdma_identify "$h" "$i"
                 table=$((200 + h * rdma_nics + i))
                 echo "link add name rdma_$dev mtu $RDMA_MTU" \
-                    "address $(rdma_mac "$h" "$i") type veth" \
+                    "address $mac type veth" \
                     "peer name port_$dev mtu $RDMA_MTU"
                 echo "link set dev port_$dev master fabric up"
                 echo "link set dev rdma_$dev up"
-                echo "addr add $(rdma_addr "$h" "$i")/24 dev rdma_$dev" \
-                    "noprefixroute"
-                echo "route add 10.128.0.0/16 dev rdma_$dev" \
-                    "src $(rdma_addr "$h" "$i") table $table"
+                echo "addr add $addr/24 dev rdma_$dev noprefixroute"
+                echo "route add 10.128.0.0/16 dev rdma_$dev src $addr" \
+                    "table $table"
                 echo "rule add pref $table oif rdma_$dev lookup $table"
             done
         done
@@ -103,13 +94,12 @@ rdma_build() {
     } | rdma_batch ip || exit 1
     for ((h = 0; h < hosts; h++)); do
         for ((i = 0; i < rdma_nics; i++)); do
-            dev=$(rdma_dev "$h" "$i")
-            echo "link add rxe_$dev type rxe netdev rdma_$dev"
+            echo "link add rxe_h${h}n$i type rxe netdev rdma_h${h}n$i"
         done
     done | rdma_batch rdma || exit 1
     for ((h = 0; h < hosts; h++)); do
         for ((i = 0; i < rdma_nics; i++)); do
-            rdma_shape "$(rdma_dev "$h" "$i")" "${rdma_rates[i]}"
+            rdma_shape "h${h}n$i" "${rdma_rates[i]}"
         done
     done | rdma_batch tc || exit 1
     rdma_wait
@@ -117,13 +107,11 @@ rdma_build() {
 
 # Every NIC knows all others, so that no question is lost in a full queue.
 rdma_neighbours() {
-    local h i other port mac
+    local h i other port mac addr4 addr6
     for ((other = 0; other < hosts; other++)); do
         for ((port = 0; port < rdma_nics; port++)); do
-            mac=$(rdma_mac "$other" "$port")
-            local addr4 addr6
             addr4=$(rdma_addr "$other" "$port")
-            addr6=$(rdma_link_local "$other" "$port")
+            rdma_identify "$other" "$port"
             for ((h = 0; h < hosts; h++)); do
                 for ((i = 0; i < rdma_nics; i++)); do
                     [[ $h.$i != "$other.$port" ]] || continue
@@ -144,11 +132,14 @@ rdma_batch() {
 }
 
 rdma_wait() {
-    local tries state_files
+    local tries file port active
     for ((tries = 0; tries < 250; tries++)); do
-        state_files=$(cat /sys/class/infiniband/rxe_h*/ports/1/state)
-        [[ $(grep -c ACTIVE <<<"$state_files") -lt $((hosts * rdma_nics)) ]] ||
-            return 0
+        active=0
+        for file in /sys/class/infiniband/rxe_h*/ports/1/state; do
+            read -r port <"$file" && [[ $port == *ACTIVE ]] &&
+                active=$((active + 1))
+        done
+        [[ $active -lt $((hosts * rdma_nics)) ]] || return 0
         sleep 0.02
     done
     die "an RDMA NIC does not become active"
@@ -213,9 +204,8 @@ rdma_index() {
 
 # nic HOST N for an RDMA NIC.
 rdma_nic() {
-    local host=$1 nic=$2 dev
+    local host=$1 nic=$2 dev=h${1}n$2
     shift 2
-    dev=$(rdma_dev "$host" "$nic")
     case $1:$# in
     down:1 | up:1)
         echo "link set dev port_$dev $1" | rdma_batch ip || exit 1
@@ -237,7 +227,7 @@ rdma_nic() {
 rdma_status() {
     local i dev port
     for ((i = 0; i < rdma_nics; i++)); do
-        dev=rxe_$(rdma_dev "$1" "$i")
+        dev=rxe_h${1}n$i
         read -r port <"/sys/class/infiniband/$dev/ports/1/state" || port=gone
         printf '  %-9s %-12s %-9s %s\n' "$dev" "$(rdma_addr "$1" "$i")" \
             "$(awk -v h="$1" -v n="rdma$i" '$1 == h && $2 == n { print $3 }' \
@@ -249,7 +239,7 @@ rdma_status() {
 rdma_read_counters() {
     local i folder rx tx
     for ((i = 0; i < rdma_nics; i++)); do
-        folder=$(rdma_counters "$1" "$i")
+        folder=/sys/class/net/rdma_h${1}n$i/statistics
         read -r rx <"$folder/rx_bytes" && read -r tx <"$folder/tx_bytes" ||
             die "an RDMA NIC of host$1 is gone"
         echo "host$1 rxe_h${1}n$i $rx $tx"
