@@ -13,6 +13,8 @@
 # mounts of the one are not taken for mounts of the other.
 GUEST_BASE=/run/fuselink-hosts
 
+GUEST_LEAST_MEMORY=768 # MiB: the kernel, soft-RoCE, and two UCX processes
+
 in_guest() {
     [[ -n ${FUSELINK_CLUSTER_GUEST-} ]]
 }
@@ -39,9 +41,10 @@ guest_size() {
     [[ $guest_cpus =~ ^[1-9][0-9]{0,2}$ ]] ||
         usage_error "FUSELINK_GUEST_CPUS='$guest_cpus': accepted: 1 to 999"
     if [[ -n ${FUSELINK_GUEST_MEMORY-} ]]; then
-        [[ $FUSELINK_GUEST_MEMORY =~ ^[1-9][0-9]{2,6}$ ]] ||
+        [[ $FUSELINK_GUEST_MEMORY =~ ^[1-9][0-9]{2,6}$ &&
+            $FUSELINK_GUEST_MEMORY -ge $GUEST_LEAST_MEMORY ]] ||
             usage_error "FUSELINK_GUEST_MEMORY='$FUSELINK_GUEST_MEMORY':" \
-                "accepted: MiB, 100 to 9999999"
+                "accepted: MiB, $GUEST_LEAST_MEMORY to 9999999"
         guest_memory=$FUSELINK_GUEST_MEMORY
     else
         # Taken from the machine only as the guest touches it.
@@ -49,6 +52,9 @@ guest_size() {
             /proc/meminfo)
         guest_memory=$((available / 2))
         [[ $guest_memory -le 8192 ]] || guest_memory=8192
+        [[ $guest_memory -ge $GUEST_LEAST_MEMORY ]] ||
+            die "up --rdma: $available MiB of memory are available;" \
+                "the guest needs twice $GUEST_LEAST_MEMORY"
     fi
     guest_seconds=${FUSELINK_GUEST_SECONDS:-28800}
     [[ $guest_seconds =~ ^[1-9][0-9]{0,6}$ ]] ||

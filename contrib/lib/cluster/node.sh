@@ -21,17 +21,23 @@ detect_mode() {
 # Prints the pid of the holder of NODE; fails when it is not alive. A recorded
 # pid may by now be any process, so its environment must say what it is. Reads
 # without other programs: it is called often, and programs start slowly in the
-# guest of an RDMA cluster.
+# guest of an RDMA cluster. A holder that is just becoming `sleep` has no
+# environment for a moment.
 holder_pid() {
-    local pid variable
+    local pid variable variables tries
     read -r pid 2>/dev/null <"$state/$1/pid" || return 1
     [[ $pid =~ ^[0-9]+$ ]] || return 1
-    while IFS= read -r -d '' variable; do
-        [[ $variable != "FUSELINK_CLUSTER_NODE=$state/$1" ]] || {
-            echo "$pid"
-            return
-        }
-    done 2>/dev/null <"/proc/$pid/environ"
+    for ((tries = 0; tries < 3; tries++)); do
+        ((tries == 0)) || sleep 0.02
+        mapfile -d '' -t variables 2>/dev/null <"/proc/$pid/environ" ||
+            return 1
+        for variable in "${variables[@]}"; do
+            if [[ $variable == "FUSELINK_CLUSTER_NODE=$state/$1" ]]; then
+                echo "$pid"
+                return
+            fi
+        done
+    done
     return 1
 }
 

@@ -87,13 +87,15 @@ cluster_names() {
 }
 
 command_list() {
-    local found
+    local found note
     [[ $# -eq 0 ]] || usage_error "list: takes no arguments"
     for found in $(cluster_names); do
         select_cluster "$found"
         if [[ -e $state/ready ]]; then
             load_cluster
-            echo "$found: $(describe_cluster)"
+            note=
+            [[ ! -e $state/guest/ended ]] || note=", but its guest has ended"
+            echo "$found: $(describe_cluster)$note"
         else
             echo "$found: incomplete (remove it with: cluster down --name $found)"
         fi
