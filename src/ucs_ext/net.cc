@@ -1,9 +1,11 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "net.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <ifaddrs.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -209,6 +211,30 @@ bool is_inner_bridge(const std::string &device)
         }
     }
     return true;
+}
+
+std::vector<std::string> rdma_netdevs(const std::string &port)
+{
+    namespace fs = std::filesystem;
+    std::vector<std::string> result;
+    size_t colon = port.find(':');
+    if (colon == std::string::npos) {
+        return result;
+    }
+    /* One file for each of up to 1024 GIDs, naming the interface whose address
+     * it is. Those in use come first. */
+    const fs::path dir = fs::path("/sys/class/infiniband") /
+                         port.substr(0, colon) / "ports" /
+                         port.substr(colon + 1) / "gid_attrs" / "ndevs";
+    for (int gid = 0; gid < 16; ++gid) {
+        std::ifstream in(dir / std::to_string(gid));
+        std::string   name;
+        if (in >> name && std::find(result.begin(), result.end(), name) ==
+                              result.end()) {
+            result.push_back(name);
+        }
+    }
+    return result;
 }
 
 } // namespace fuselink::net

@@ -39,6 +39,10 @@ bool is_loopback(int ifindex);
  *  interfaces, and where /sys does not say. */
 bool is_inner_bridge(const std::string &device);
 
+/** The network interfaces behind an RDMA port named as UCX does (mlx5_0:1);
+ *  none if it is no such port, or one of InfiniBand. */
+std::vector<std::string> rdma_netdevs(const std::string &port);
+
 } // namespace fuselink::net
 
 #endif

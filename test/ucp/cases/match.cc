@@ -141,8 +141,6 @@ void expected(Session &session)
         return;
     }
     struct Posted {
-        explicit Posted(const Wish &wish_) : wish(wish_) {}
-
         Wish    wish;
         Buffer  buffer{300000};
         Request request{};

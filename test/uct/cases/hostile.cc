@@ -491,7 +491,7 @@ void unasked_answers(Attacker &a, const Known &)
         address.header   = a.header(ControlType::RailAddr);
         address.rail     = static_cast<uint8_t>(random.below(20));
         address.from     = static_cast<uint8_t>(random.below(20));
-        address.is_reply = 1;
+        address.step = 1;
         address.length   = static_cast<uint8_t>(random.below(64));
         a.send(Message(address).add(
             data, random.below(2) ? address.length : random.below(64)));

@@ -38,6 +38,11 @@ ucs_config_field_t md_config_table[] = {
      "traffic over the rails.",
      offsetof(MdConfig, node_lanes), UCS_CONFIG_TYPE_STRING},
 
+    {"RAIL_TLS", "all",
+     "Transports for rails, best first; a port gets the first that it has:\n"
+     "'all' or a list of rc_mlx5, dc_mlx5, rc_verbs, ud_mlx5, ud_verbs, tcp.",
+     offsetof(MdConfig, rail_tls), UCS_CONFIG_TYPE_STRING},
+
     {nullptr, nullptr, nullptr, 0, {}}};
 
 ucs_config_field_t iface_config_table[] = {
@@ -75,6 +80,11 @@ ucs_config_field_t iface_config_table[] = {
      "peer's interface, 'ep' endpoint to endpoint by fuselink's handshake,\n"
      "'auto' as the rail's transport allows, 'iface' first.",
      offsetof(IfaceConfig, connect), UCS_CONFIG_TYPE_ENUM(connect_modes)},
+
+    {"MAX_QPS", "1024",
+     "Queue pairs on one NIC port. Peers for whom none is left are talked to\n"
+     "by datagrams, which is slower and needs none.",
+     offsetof(IfaceConfig, max_qps), UCS_CONFIG_TYPE_UINT},
 
     {nullptr, nullptr, nullptr, 0, {}}};
 

@@ -15,6 +15,7 @@ struct MdConfig {
     char           *devices;
     char           *weights;
     char           *node_lanes;
+    char           *rail_tls;
 };
 
 /* Settings of the interfaces: UCX_FUSELINK_*. */
@@ -26,6 +27,7 @@ struct IfaceConfig {
     double             chunk_time;
     size_t             inline_get;
     int                connect;
+    unsigned           max_qps;
 };
 
 /* Values of IfaceConfig::connect. */

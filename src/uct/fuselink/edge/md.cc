@@ -1,7 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "md.h"
 
-#include "../../../ucs_ext/net.h"
 #include "../../../ucs_ext/node.h"
 #include "md_ops.h"
 
@@ -10,24 +9,6 @@
 #include <string_view>
 
 namespace fuselink {
-namespace {
-
-/* Transports of one NIC port, best first, if several could be its rail. */
-int preference(const RailTraits *traits)
-{
-    return traits->routed_by_ip ? 1 : 0;
-}
-
-std::string known_devices(const std::vector<std::string> &names)
-{
-    std::string text;
-    for (const auto &name : names) {
-        text += (text.empty() ? "" : ", ") + name;
-    }
-    return text.empty() ? "none" : text;
-}
-
-} // namespace
 
 ucs_status_t Md::open(uct_component_t *component, const char *,
                       const uct_md_config_t *config, uct_md_h *md_p)
@@ -51,102 +32,44 @@ void md_close(uct_md_h md)
 
 ucs_status_t Md::configure(const MdConfig &config)
 {
-    DeviceList  devices;
-    WeightList  weights;
-    std::string error;
-    if (!DeviceList::parse(config.devices, devices, error)) {
-        ucs_error("UCX_FUSELINK_DEVICES=%s: %s", config.devices,
-                  error.c_str());
-        return UCS_ERR_INVALID_PARAM;
-    }
-    if (!WeightList::parse(config.weights, weights, error)) {
-        ucs_error("UCX_FUSELINK_WEIGHTS=%s: %s", config.weights,
-                  error.c_str());
-        return UCS_ERR_INVALID_PARAM;
-    }
-    ucs_status_t status = open_lower_mds({"tcp", "posix", "sysv", "cma",
-                                          "self"}, lower_);
+    ucs_status_t status = open_lower_mds({"tcp", "ib", "posix", "sysv",
+                                          "cma", "self"}, lower_);
     if (status == UCS_OK) {
         status = find_lanes(config.node_lanes);
     }
     if (status == UCS_OK) {
-        status = find_rails(devices, weights);
+        status = find_rails(config);
     }
     return status;
 }
 
-ucs_status_t Md::find_rails(const DeviceList &devices,
-                            const WeightList &weights)
+ucs_status_t Md::find_rails(const MdConfig &config)
 {
-    std::vector<std::string> seen;
-    for (const auto &md : lower_) {
-        for (const auto &resource : md->resources()) {
-            const RailTraits *traits = find_traits(resource.tl);
-            if (traits == nullptr || resource.type != UCT_DEVICE_TYPE_NET) {
-                continue;
-            }
-            bool loopback = resource.device == "lo";
-            if (!loopback) {
-                seen.push_back(resource.device);
-            }
-            /* These lead to no other node; whoever names one has a reason. */
-            bool inner = loopback || net::is_inner_bridge(resource.device);
-            if (!devices.allows(resource.device) ||
-                (inner && !devices.explicit_names())) {
-                continue;
-            }
-            RailCandidate candidate;
-            candidate.md         = md.get();
-            candidate.traits     = traits;
-            candidate.device     = resource.device;
-            candidate.sys_device = resource.sys_device;
-            candidate.weight     = weights.weight(resource.device);
-            candidates_.push_back(std::move(candidate));
+    RailChoice  choice;
+    std::string error;
+    if (!DeviceList::parse(config.devices, choice.devices, error)) {
+        ucs_error("UCX_FUSELINK_DEVICES=%s: %s", config.devices,
+                  error.c_str());
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (!WeightList::parse(config.weights, choice.weights, error)) {
+        ucs_error("UCX_FUSELINK_WEIGHTS=%s: %s", config.weights,
+                  error.c_str());
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (!parse_rail_tls(config.rail_tls, choice.tls, error)) {
+        ucs_error("UCX_FUSELINK_RAIL_TLS=%s: %s", config.rail_tls,
+                  error.c_str());
+        return UCS_ERR_INVALID_PARAM;
+    }
+    ucs_status_t status = find_candidates(lower_, choice, candidates_);
+    for (auto &candidate : candidates_) {
+        if (candidate.traits->needs_keys) {
+            candidate.memory = nics_.add(*candidate.md);
         }
     }
-    /* In the same order in all processes of like nodes, however the kernel
-     * lists them: peers pair rails by position where nothing else decides. */
-    std::stable_sort(candidates_.begin(), candidates_.end(),
-                     [](const RailCandidate &a, const RailCandidate &b) {
-                         int by_tl = preference(a.traits) -
-                                     preference(b.traits);
-                         return by_tl != 0 ? by_tl < 0 :
-                                strverscmp(a.device.c_str(),
-                                           b.device.c_str()) < 0;
-                     });
-
-    std::sort(seen.begin(), seen.end(),
-              [](const std::string &x, const std::string &y) {
-                  return strverscmp(x.c_str(), y.c_str()) < 0;
-              });
-
-    auto used = [&](const std::string &name) {
-        return std::any_of(candidates_.begin(), candidates_.end(),
-                           [&](const RailCandidate &c) {
-                               return c.device == name;
-                           });
-    };
-    if (devices.explicit_names()) {
-        for (const auto &name : devices.names()) {
-            if (!used(name)) {
-                ucs_error("UCX_FUSELINK_DEVICES: no NIC port '%s' that is up; "
-                          "ports here: %s", name.c_str(),
-                          known_devices(seen).c_str());
-                return UCS_ERR_NO_DEVICE;
-            }
-        }
-    }
-    if (candidates_.empty() && !seen.empty()) {
-        ucs_warn("UCX_FUSELINK_DEVICES leaves no NIC port, only peers of this "
-                 "node can be reached; ports here: %s",
-                 known_devices(seen).c_str());
-    }
-    for (const auto &[name, weight] : weights.entries()) {
-        if (!used(name)) {
-            ucs_warn("UCX_FUSELINK_WEIGHTS: '%s' is not a rail", name.c_str());
-        }
-    }
-    return UCS_OK;
+    key_size_ = packed_key_size(nics_);
+    return status;
 }
 
 ucs_status_t Md::find_lanes(const char *setting)

@@ -4,8 +4,9 @@
 
 #include "../config/config.h"
 #include "../config/device_list.h"
-#include "../memory/region_table.h"
-#include "../rail/rail.h"
+#include "../memory/region.h"
+#include "../memory/remote_key.h"
+#include "../rail/candidates.h"
 #include "../ucx.h"
 
 #include <memory>
@@ -27,6 +28,10 @@ public:
     static Md &from(uct_md_h md) { return *static_cast<Md *>(md); }
 
     RegionTable &regions() { return regions_; }
+    /** The NICs that memory is registered with; none with tcp alone. */
+    NicMemory   &nics() { return nics_; }
+    /** Size of a packed key of this domain, bytes. */
+    size_t       key_size() const { return key_size_; }
     const std::vector<RailCandidate> &candidates() const
     {
         return candidates_;
@@ -48,8 +53,7 @@ private:
     Md() = default;
 
     ucs_status_t configure(const MdConfig &config);
-    ucs_status_t find_rails(const DeviceList &devices,
-                            const WeightList &weights);
+    ucs_status_t find_rails(const MdConfig &config);
     ucs_status_t find_lanes(const char *setting);
 
     std::vector<std::unique_ptr<LowerMd>> lower_;
@@ -59,11 +63,8 @@ private:
     LowerMd                              *self_lane_    = nullptr;
     uint64_t                              node_signature_ = 0;
     RegionTable                           regions_;
-};
-
-/** A region as UCT's memory handle. */
-struct Region {
-    RegionKey key;
+    NicMemory                             nics_;
+    size_t                                key_size_ = 0;
 };
 
 /** Devices of the `fuselink` transport on this MD: rails, node, self. */
@@ -74,10 +75,13 @@ ucs_status_t query_devices(uct_md_h md, uct_tl_device_resource_t **devices,
 ucs_status_t rkey_unpack(const void *buffer, uct_rkey_t *rkey, void **handle);
 ucs_status_t rkey_release(void *handle);
 
-inline const RegionKey &region_key(uct_rkey_t rkey)
+inline RemoteKey &remote_key(uct_rkey_t rkey)
 {
-    return *reinterpret_cast<const RegionKey *>(rkey);
+    return *reinterpret_cast<RemoteKey *>(rkey);
 }
+
+/** Size of a packed key that has the keys of as many NICs as fit. */
+size_t packed_key_size(const NicMemory &nics);
 
 } // namespace fuselink
 

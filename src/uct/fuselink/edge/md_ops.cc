@@ -4,28 +4,58 @@
 #include "md.h"
 #include "refusal.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace fuselink {
 namespace {
 
-/* What a packed remote key holds. Rails' own keys are not in it: sixteen of
- * them would not fit the 255 bytes that UCP has for all keys of a region. */
+/* What a packed remote key begins with. Keys of NICs follow, as many as fit:
+ * UCP has 255 bytes for all keys of a region. The others are asked for. */
 struct PackedKey {
     uint8_t  magic;
     uint8_t  version;
-    uint16_t reserved;
+    uint8_t  nics; /* number of PackedNicKeys that follow */
+    uint8_t  reserved;
     uint32_t id;
     uint64_t key;
 } __attribute__((packed));
 
+struct PackedNicKey { /* then the key itself */
+    uint8_t slot;
+    uint8_t length; /* 0: the memory is not registered with this NIC */
+} __attribute__((packed));
+
 constexpr uint8_t kKeyMagic   = 0xf6;
-constexpr uint8_t kKeyVersion = 1;
+constexpr uint8_t kKeyVersion = 2;
+
+/* What UCP adds to the keys of a region, and room to spare for another
+ * transport's. */
+constexpr size_t kMostKeyBytes = 200;
+
+/* Memory shorter than this is moved in one piece, over the one NIC that the
+ * key comes with; others are registered if they are asked for. */
+constexpr size_t kSpreadLength = 64 << 10;
+
+/* How many slots' keys fit; the same on every call. */
+unsigned inline_keys(const NicMemory &nics)
+{
+    size_t   size = sizeof(PackedKey);
+    unsigned n    = 0;
+    while (n < nics.count()) {
+        size += sizeof(PackedNicKey) + nics.key_size(n);
+        if (size > kMostKeyBytes) {
+            break;
+        }
+        ++n;
+    }
+    return n;
+}
 
 ucs_status_t mem_reg(Md &md, void *address, size_t length, uct_mem_h *memh)
 {
-    auto *region = new Region;
-    region->key  = md.regions().add(address, length);
+    auto *region = new Region(address, length);
+    region->key  = md.regions().add(address, length, region);
     *memh        = region;
     return UCS_OK;
 }
@@ -42,16 +72,36 @@ ucs_status_t mem_dereg(uct_md_h md, const uct_md_mem_dereg_params_t *params)
     }
     auto *region = static_cast<Region *>(params->memh);
     Md::from(md).regions().remove(region->key);
+    Md::from(md).nics().release(*region);
     delete region;
     return UCS_OK;
 }
 
-void pack_key(uct_mem_h memh, void *buffer)
+void pack_key(Md &md, uct_mem_h memh, void *buffer)
 {
-    auto *region = static_cast<Region *>(memh);
-    PackedKey packed{kKeyMagic, kKeyVersion, 0, region->key.id,
-                     region->key.key};
-    memcpy(buffer, &packed, sizeof(packed));
+    auto &region    = *static_cast<Region *>(memh);
+    NicMemory &nics = md.nics();
+    auto *out       = static_cast<uint8_t *>(buffer);
+    memset(out, 0, md.key_size());
+
+    PackedKey packed{kKeyMagic, kKeyVersion, 0, 0, region.key.id,
+                     region.key.key};
+    unsigned slots = inline_keys(nics);
+    if (region.length() < kSpreadLength) {
+        slots = std::min(slots, 1u);
+    }
+    uint8_t *at = out + sizeof(packed);
+    for (unsigned slot = 0; slot < slots; ++slot) {
+        PackedNicKey head{static_cast<uint8_t>(slot),
+                          static_cast<uint8_t>(nics.key_size(slot))};
+        if (!nics.pack(region, slot, at + sizeof(head))) {
+            head.length = 0;
+        }
+        memcpy(at, &head, sizeof(head));
+        at += sizeof(head) + head.length;
+        ++packed.nics;
+    }
+    memcpy(out, &packed, sizeof(packed));
 }
 
 template <typename Attr> void fill_attr(Attr *attr)
@@ -64,12 +114,29 @@ template <typename Attr> void fill_attr(Attr *attr)
     attr->max_reg                = ULONG_MAX;
 }
 
-ucs_linear_func_t registration_cost()
+/* A number for our own table costs nothing to speak of. With NICs their own
+ * cost counts, for each. */
+ucs_linear_func_t registration_cost(Md &md)
 {
-    return ucs_linear_func_make(100e-9, 0);
+    ucs_linear_func_t cost = ucs_linear_func_make(100e-9, 0);
+    for (unsigned slot = 0; slot < md.nics().count(); ++slot) {
+        const ucs_linear_func_t &own = md.nics().md(slot).reg_cost();
+        cost.c += own.c;
+        cost.m += own.m;
+    }
+    return cost;
 }
 
 } // namespace
+
+size_t packed_key_size(const NicMemory &nics)
+{
+    size_t size = sizeof(PackedKey);
+    for (unsigned slot = 0; slot < inline_keys(nics); ++slot) {
+        size += sizeof(PackedNicKey) + nics.key_size(slot);
+    }
+    return size;
+}
 
 ucs_status_t rkey_unpack(const void *buffer, uct_rkey_t *rkey, void **handle)
 {
@@ -79,7 +146,26 @@ ucs_status_t rkey_unpack(const void *buffer, uct_rkey_t *rkey, void **handle)
         ucs_debug("fuselink: not a remote key of this version");
         return UCS_ERR_INVALID_PARAM;
     }
-    auto *key = new RegionKey{packed.id, packed.key};
+    /* UCP does not tell how long the buffer is; the limit is what this side
+     * would write at most. */
+    auto nics   = packed.nics == 0 ? nullptr : std::make_shared<NicKeys>();
+    auto *bytes = static_cast<const uint8_t *>(buffer);
+    size_t at   = sizeof(packed);
+    for (unsigned i = 0; i < packed.nics; ++i) {
+        PackedNicKey head;
+        if (at + sizeof(head) > kMostKeyBytes) {
+            return UCS_ERR_INVALID_PARAM;
+        }
+        memcpy(&head, bytes + at, sizeof(head));
+        at += sizeof(head);
+        if (head.slot >= wire::kMaxRails ||
+            at + head.length > kMostKeyBytes) {
+            return UCS_ERR_INVALID_PARAM;
+        }
+        nics->set(head.slot, {bytes + at, head.length});
+        at += head.length;
+    }
+    auto *key = new RemoteKey{{packed.id, packed.key}, std::move(nics)};
     *rkey     = reinterpret_cast<uct_rkey_t>(key);
     *handle   = key;
     return UCS_OK;
@@ -87,7 +173,7 @@ ucs_status_t rkey_unpack(const void *buffer, uct_rkey_t *rkey, void **handle)
 
 ucs_status_t rkey_release(void *handle)
 {
-    delete static_cast<RegionKey *>(handle);
+    delete static_cast<RemoteKey *>(handle);
     return UCS_OK;
 }
 
@@ -98,13 +184,13 @@ const auto kFlags = UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH |
 
 #if FUSELINK_UCX_MINOR == 13
 
-ucs_status_t md_query(uct_md_h, uct_md_attr_t *attr)
+ucs_status_t md_query(uct_md_h md, uct_md_attr_t *attr)
 {
     memset(attr, 0, sizeof(*attr));
     attr->cap.flags = kFlags;
     fill_attr(&attr->cap);
-    attr->rkey_packed_size = sizeof(PackedKey);
-    attr->reg_cost         = registration_cost();
+    attr->rkey_packed_size = Md::from(md).key_size();
+    attr->reg_cost         = registration_cost(Md::from(md));
     memset(&attr->local_cpus, 0xff, sizeof(attr->local_cpus));
     return UCS_OK;
 }
@@ -115,10 +201,10 @@ ucs_status_t md_mem_reg(uct_md_h md, void *address, size_t length, unsigned,
     return mem_reg(Md::from(md), address, length, memh);
 }
 
-ucs_status_t md_mkey_pack(uct_md_h, uct_mem_h memh,
+ucs_status_t md_mkey_pack(uct_md_h md, uct_mem_h memh,
                           const uct_md_mkey_pack_params_t *, void *buffer)
 {
-    pack_key(memh, buffer);
+    pack_key(Md::from(md), memh, buffer);
     return UCS_OK;
 }
 
@@ -130,15 +216,15 @@ int md_is_sockaddr_accessible(uct_md_h, const ucs_sock_addr_t *,
 
 #elif FUSELINK_UCX_MINOR == 22
 
-ucs_status_t md_query(uct_md_h, uct_md_attr_v2_t *attr)
+ucs_status_t md_query(uct_md_h md, uct_md_attr_v2_t *attr)
 {
     uct_md_base_md_query(attr); /* all fields, the new ones too */
     attr->flags = kFlags;
     fill_attr(attr);
     /* UCP registers for its protocols through a cache or not at all. */
     attr->cache_mem_types  = attr->reg_mem_types;
-    attr->rkey_packed_size = sizeof(PackedKey);
-    attr->reg_cost         = registration_cost();
+    attr->rkey_packed_size = Md::from(md).key_size();
+    attr->reg_cost         = registration_cost(Md::from(md));
     return UCS_OK;
 }
 
@@ -150,7 +236,7 @@ ucs_status_t md_mem_reg(uct_md_h md, void *address, size_t length,
 
 /* The key opens the whole region; the range that it is packed for is only a
  * hint. */
-ucs_status_t md_mkey_pack(uct_md_h, uct_mem_h memh, void *, size_t,
+ucs_status_t md_mkey_pack(uct_md_h md, uct_mem_h memh, void *, size_t,
                           const uct_md_mkey_pack_params_t *params,
                           void *buffer)
 {
@@ -159,7 +245,7 @@ ucs_status_t md_mkey_pack(uct_md_h, uct_mem_h memh, void *, size_t,
     if (flags != 0) { /* neither exported nor invalidated keys */
         return UCS_ERR_UNSUPPORTED;
     }
-    pack_key(memh, buffer);
+    pack_key(Md::from(md), memh, buffer);
     return UCS_OK;
 }
 

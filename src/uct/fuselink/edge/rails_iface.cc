@@ -55,6 +55,7 @@ ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
     settings.fixed_weights     = strcmp(config.sched, "stripe") == 0;
     settings.inline_get        = config.inline_get;
     settings.connect_ep        = config.connect == kConnectEp;
+    settings.max_qps           = config.max_qps;
     return UCS_OK;
 }
 
@@ -106,7 +107,8 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     base_ready_ = true;
 
     Md &md  = Md::from(tl_md);
-    engine_ = std::make_unique<Engine>(*this, md.regions(), settings);
+    engine_ = std::make_unique<Engine>(*this, md.regions(), md.nics(),
+                                     settings);
     status  = engine_->open_rails(md.candidates(), tl_worker, params);
     if (status != UCS_OK) {
         return status;
@@ -163,18 +165,24 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
     double speed       = 0;
     for (const auto &rail : iface.engine_->rails()) {
         const uct_iface_attr_t &lane = rail->control().attr();
+        /* Where no queue pair is left, messages go as the hello went. */
+        const auto &spare = rail->hello().attr().cap.am;
         /* A short message has our header where UCT's goes, and the user's in
          * the payload. */
         am.max_short = std::min({am.max_short, lane.cap.am.max_short,
+                                 spare.max_short,
                                  lane.cap.am.max_bcopy - kUser});
-        am.max_bcopy = std::min(am.max_bcopy, lane.cap.am.max_bcopy - kUser);
+        am.max_bcopy = std::min({am.max_bcopy, lane.cap.am.max_bcopy - kUser,
+                                 spare.max_bcopy - kUser});
         if (lane.cap.flags & UCT_IFACE_FLAG_AM_ZCOPY) {
-            am.max_zcopy = std::min(am.max_zcopy,
-                                    lane.cap.am.max_zcopy - kUser);
+            am.max_zcopy = std::min({am.max_zcopy,
+                                     lane.cap.am.max_zcopy - kUser,
+                                     spare.max_zcopy - kUser});
             am.max_hdr   = std::min({am.max_hdr, lane.cap.am.max_hdr - kUser,
+                                     spare.max_hdr - kUser,
                                      Peer::kMaxUserHeader});
             am.max_iov   = std::min({am.max_iov, lane.cap.am.max_iov,
-                                     Peer::kMaxIov});
+                                     spare.max_iov, Peer::kMaxIov});
         } else {
             attr->cap.flags &= ~UCT_IFACE_FLAG_AM_ZCOPY;
         }

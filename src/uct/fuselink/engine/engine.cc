@@ -9,9 +9,9 @@
 
 namespace fuselink {
 
-Engine::Engine(uct_base_iface_t &owner, RegionTable &regions,
+Engine::Engine(uct_base_iface_t &owner, RegionTable &regions, NicMemory &nics,
                const EngineSettings &settings)
-    : owner_(owner), regions_(regions), settings_(settings),
+    : owner_(owner), regions_(regions), nics_(nics), settings_(settings),
       spread_home_(settings.policy != sched::find_policy("single"))
 {
     table_.uuid = wire::make_uuid(
@@ -37,6 +37,8 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
     lower.user        = params;
     lower.rx_headroom = settings_.rx_headroom;
     lower.err_handler = on_rail_error;
+    lower.async_cb    = Poller::on_async_event;
+    lower.async_arg   = &poller_;
 
     for (const auto &candidate : without_shared_subnets(candidates)) {
         if (rails_.size() == wire::kMaxRails) {
@@ -80,13 +82,16 @@ ucs_status_t Engine::set_handlers(Rail &rail)
         {wire::RailAm::User, on_user_am},
         {wire::RailAm::Control, on_control_am},
         {wire::RailAm::Chunk, on_chunk_am},
+        {wire::RailAm::Data, on_data_am},
     };
-    for (const auto &handler : kHandlers) {
-        ucs_status_t status = uct_iface_set_am_handler(
-            rail.control().handle(), static_cast<uint8_t>(handler.id),
-            handler.cb, &rail, 0);
-        if (status != UCS_OK) {
-            return status;
+    for (const LowerIface *iface : {&rail.control(), &rail.hello()}) {
+        for (const auto &handler : kHandlers) {
+            ucs_status_t status = uct_iface_set_am_handler(
+                iface->handle(), static_cast<uint8_t>(handler.id), handler.cb,
+                &rail, 0);
+            if (status != UCS_OK) {
+                return status;
+            }
         }
     }
     return UCS_OK;
@@ -96,7 +101,8 @@ size_t Engine::max_message() const
 {
     size_t most = SIZE_MAX;
     for (const auto &rail : rails_) {
-        most = std::min(most, rail->control().attr().cap.am.max_bcopy);
+        most = std::min({most, rail->control().attr().cap.am.max_bcopy,
+                         rail->hello().attr().cap.am.max_bcopy});
     }
     return most;
 }
@@ -244,6 +250,23 @@ ucs_status_t Engine::on_chunk_am(void *arg, void *data, size_t length,
     get->landed += chunk.length;
     if (get->landed == get->length) {
         get->peer->end_get(*get, UCS_OK);
+    }
+    return UCS_OK;
+}
+
+ucs_status_t Engine::on_data_am(void *arg, void *data, size_t length,
+                                unsigned)
+{
+    Engine &engine = static_cast<Rail *>(arg)->engine();
+    wire::DataPart part;
+    if (!wire::parse(data, length, part)) {
+        return UCS_OK;
+    }
+    auto it = engine.peers_.find(part.sender);
+    if (it != engine.peers_.end() && !it->second->failed()) {
+        it->second->on_data_part(part,
+                                 static_cast<char *>(data) + sizeof(part),
+                                 length - sizeof(part));
     }
     return UCS_OK;
 }

@@ -23,6 +23,7 @@ struct EngineSettings {
                                                    speeds, not measured ones */
     size_t               inline_get = 8192;
     bool                 connect_ep = false;
+    unsigned             max_qps = 1024; /* on one rail */
     size_t               rx_headroom = 0;
 };
 
@@ -37,7 +38,7 @@ class Engine {
 public:
     /** `owner` is the interface whose active message handlers receive and
      *  whose error handler is told; it outlives the engine. */
-    Engine(uct_base_iface_t &owner, RegionTable &regions,
+    Engine(uct_base_iface_t &owner, RegionTable &regions, NicMemory &nics,
            const EngineSettings &settings);
     ~Engine();
 
@@ -79,6 +80,9 @@ public:
     Poller                                   &poller() { return poller_; }
     GetTable                                 &gets() { return gets_; }
     RegionTable                              &regions() { return regions_; }
+    NicMemory                                &nics() { return nics_; }
+    /** The longest small put, bytes. */
+    size_t max_put_bcopy() const { return max_message() - sizeof(wire::PutData); }
     uct_base_iface_t                         &owner() { return owner_; }
 
     /** Has Peer::run_deferred() called from progress, when no rail's code is
@@ -97,6 +101,8 @@ private:
                                       unsigned flags);
     static ucs_status_t on_chunk_am(void *arg, void *data, size_t length,
                                     unsigned flags);
+    static ucs_status_t on_data_am(void *arg, void *data, size_t length,
+                                   unsigned flags);
     static ucs_status_t on_rail_error(void *arg, uct_ep_h ep,
                                       ucs_status_t status);
     static void         release_user_desc(uct_recv_desc_t *self, void *desc);
@@ -108,6 +114,7 @@ private:
 
     uct_base_iface_t &owner_;
     RegionTable      &regions_;
+    NicMemory        &nics_;
     EngineSettings    settings_;
 
     Poller                             poller_;

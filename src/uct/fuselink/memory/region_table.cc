@@ -32,7 +32,7 @@ uint64_t RegionTable::next_key()
     return z;
 }
 
-RegionKey RegionTable::add(const void *base, size_t length)
+RegionKey RegionTable::add(const void *base, size_t length, Region *region)
 {
     std::lock_guard<std::mutex> lock(mutex_);
     uint32_t id;
@@ -47,6 +47,7 @@ RegionKey RegionTable::add(const void *base, size_t length)
     slot.key    = next_key();
     slot.base   = reinterpret_cast<uintptr_t>(base);
     slot.length = length;
+    slot.region = region;
     ++live_;
     return {id, slot.key};
 }

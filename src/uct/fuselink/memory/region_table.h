@@ -9,6 +9,8 @@
 
 namespace fuselink {
 
+class Region;
+
 /* What a packed remote key names. The key is random, so that an old or
  * invented one does not open somebody else's memory. */
 struct RegionKey {
@@ -28,8 +30,9 @@ class RegionTable {
 public:
     RegionTable();
 
-    /** Adds [base, base + length); length may be 0. */
-    RegionKey add(const void *base, size_t length);
+    /** Adds [base, base + length); length may be 0. `region`, if any, is what
+     *  with_region() finds, and must live until remove() has returned. */
+    RegionKey add(const void *base, size_t length, Region *region = nullptr);
 
     /** Ends a region; its key opens nothing afterwards. */
     void remove(const RegionKey &key);
@@ -39,6 +42,20 @@ public:
     bool contains(const RegionKey &key, uint64_t address,
                   uint64_t length) const;
 
+    /** Calls fn(Region &) for the region that the key names and keeps it from
+     *  going away meanwhile. False if there is none. */
+    template <typename Fn> bool with_region(const RegionKey &key, Fn &&fn)
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (key.key == 0 || key.id >= slots_.size() ||
+            slots_[key.id].key != key.key ||
+            slots_[key.id].region == nullptr) {
+            return false;
+        }
+        fn(*slots_[key.id].region);
+        return true;
+    }
+
     size_t size() const;
 
 private:
@@ -47,6 +64,7 @@ private:
         uint64_t base   = 0;
         uint64_t length = 0;
         uint32_t next_free = 0;
+        Region  *region = nullptr;
     };
 
     uint64_t next_key();

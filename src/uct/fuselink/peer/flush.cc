@@ -88,11 +88,63 @@ void Peer::fence_begun()
         fence_boundary_ = epochs_.boundary();
         obstacles_     |= kFenced;
     }
+    if (lane_rma_) {
+        /* Same lane: the rail orders what follows on it. Bulk data waits. */
+        ucs_status_t status = uct_ep_fence(control_, 0);
+        if (status != UCS_OK) {
+            fail(status);
+            return;
+        }
+        flush_lane_for_fence();
+    }
     if (put_sn_ != put_acked_) {
         /* Later messages follow small puts on the same lane; only bulk data
          * could overtake them. */
         bulk_fence_ = put_sn_;
         request_put_ack();
+    }
+}
+
+namespace {
+
+struct LaneFence {
+    uct_completion_t comp; /* first: UCX gives back a pointer to it */
+    Peer            *peer;
+    unsigned        *open;
+};
+
+} // namespace
+
+/* Has bulk data wait until the puts and gets on the control lane have ended.
+ * The lane may not be able to tell now: then it waits until it is, too. */
+void Peer::flush_lane_for_fence()
+{
+    auto *fence        = new LaneFence{};
+    fence->comp.count  = 1;
+    fence->comp.status = UCS_OK;
+    fence->comp.func   = [](uct_completion_t *comp) {
+        auto *self = reinterpret_cast<LaneFence *>(comp);
+        Peer *peer = self->peer;
+        --*self->open;
+        delete self;
+        peer->bulk().pump();
+    };
+    fence->peer = this;
+    fence->open = &lane_fences_;
+    ucs_status_t status = uct_ep_flush(control_, 0, &fence->comp);
+    lane_fence_due_     = status == UCS_ERR_NO_RESOURCE;
+    if (status == UCS_INPROGRESS) {
+        ++lane_fences_;
+    } else {
+        delete fence;
+    }
+    if (lane_fence_due_) {
+        engine_.defer(*this);
+        return;
+    }
+    lane_rma_ = false;
+    if (UCS_STATUS_IS_ERR(status)) {
+        fail(status);
     }
 }
 
@@ -145,7 +197,7 @@ ucs_status_t Peer::flush(unsigned flags, uct_completion_t *comp)
     }
     /* Pending requests came before the flush, which must not pass them; but
      * it may be one of them itself. */
-    if ((obstacles_ & (kBlocked | kConnecting)) || !queue_.empty() ||
+    if ((obstacles_ & (kBlocked | kConnecting | kWiring)) || !queue_.empty() ||
         ((obstacles_ & kQueued) && !dispatching_)) {
         return UCS_ERR_NO_RESOURCE;
     }

@@ -43,6 +43,7 @@ void Peer::on_hello(const wire::RailTable &table, bool want_reply)
         drain_queue();
         return;
     }
+    start_lane();
     bulk_.pump();
 }
 
@@ -67,10 +68,21 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
         if (wire::parse(data, length, message) &&
             message.length == length - sizeof(message)) {
             auto *bytes = static_cast<const uint8_t *>(data) + sizeof(message);
-            bulk_.on_rail_address(message, {bytes, bytes + message.length});
+            std::vector<uint8_t> address(bytes, bytes + message.length);
+            if (message.use == static_cast<uint8_t>(wire::LinkUse::Lane)) {
+                on_lane_step(message, address);
+            } else {
+                bulk_.on_rail_address(message, address);
+            }
         }
         return;
     }
+    case ControlType::KeyReq:
+        return on_key_request(data, length);
+    case ControlType::KeyData:
+        return on_key_data(data, length);
+    case ControlType::ChunkAck:
+        return on_chunk_ack(data, length);
     case ControlType::Hello:
         break; /* handled by the engine, which may not know the peer yet */
     }

@@ -121,7 +121,15 @@ ucs_status_t Peer::am_zcopy(uint8_t id, const void *header,
     }
     for (size_t i = 0; i < iovcnt; ++i) {
         lane_iov[i]      = iov[i];
-        lane_iov[i].memh = UCT_MEM_HANDLE_NULL; /* it was fuselink's */
+        auto *region     = static_cast<Region *>(iov[i].memh); /* ours */
+        lane_iov[i].memh = UCT_MEM_HANDLE_NULL;
+        if (rail_->reads() && region != nullptr) {
+            lane_iov[i].memh = engine_.nics().handle(*region,
+                                                     rail_->memory());
+            if (lane_iov[i].memh == nullptr) {
+                return UCS_ERR_IO_ERROR; /* said by handle() */
+            }
+        }
     }
     memcpy(buffer, &own, sizeof(own));
     if (header_len != 0) { /* header may be null then */

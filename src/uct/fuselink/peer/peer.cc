@@ -49,11 +49,12 @@ Peer::Peer(Engine &engine, uint64_t uuid)
 
 Peer::~Peer()
 {
-    if (control_ != nullptr) {
-        uct_ep_pending_purge(control_, [](uct_pending_req_t *, void *) {},
+    if (hello_ != nullptr) {
+        uct_ep_pending_purge(hello_, [](uct_pending_req_t *, void *) {},
                              nullptr);
-        uct_ep_destroy(control_);
+        uct_ep_destroy(hello_);
     }
+    lane_.reset();
     for (FlushOp *op : flushes_) {
         delete op;
     }
@@ -75,13 +76,22 @@ void Peer::run_deferred()
     if (obstacles_ & kConnecting) {
         ucs_status_t status = connect_now();
         if (status == UCS_OK) {
-            drain_queue();
+            if (table_known_) {
+                start_lane();
+            }
         } else {
             fail(status);
         }
     }
     end_strict();
     if (!(obstacles_ & kFailed)) {
+        if (lane_fence_due_) {
+            flush_lane_for_fence();
+            bulk_.pump(); /* may have waited for it */
+        }
+        if (!(obstacles_ & kBlocked)) {
+            drain_queue();
+        }
         dispatch_users();
     }
     for (uct_ep_h ep : unreached_) {
@@ -147,20 +157,25 @@ bool Peer::connect_over(const wire::RailRecord &remote, LaneChoice choice,
     }
     for (const auto &rail : engine_.rails()) {
         bool usable = choice == LaneChoice::Any ?
-            rail->control().is_reachable(remote.device_address,
-                                         remote.iface_address) :
+            rail->hello().is_reachable(remote.device_address,
+                                       remote.iface_address) :
             rail->reaches(remote, route);
         if (!usable || (choice == LaneChoice::Near && !rail->near())) {
             continue;
         }
         tried = true;
-        ucs_status_t status = rail->control().create_ep(
-            remote.device_address, remote.iface_address, &control_);
+        ucs_status_t status = rail->hello().create_ep(
+            remote.device_address, remote.iface_address, &hello_);
         if (status == UCS_OK) {
-            rail_ = rail.get();
+            control_     = hello_;
+            rail_        = rail.get();
+            lane_remote_ = remote.index;
+            if (rail->by_ep()) {
+                obstacles_ |= kWiring; /* until the table is known */
+            }
             return true;
         }
-        control_ = nullptr;
+        hello_ = nullptr;
         ucs_debug("fuselink: no connection over %s: %s",
                   rail->name().c_str(), ucs_status_string(status));
         break;
@@ -182,7 +197,7 @@ void Peer::detach(PeerUser &user)
 
 bool Peer::owns(uct_ep_h ep) const
 {
-    return ep == control_ || bulk_.owns(ep);
+    return ep == control_ || ep == hello_ || bulk_.owns(ep);
 }
 
 /* --- sending on the control lane --- */
@@ -221,9 +236,12 @@ void Peer::block()
 void Peer::arm_hook()
 {
     if (hook_.queued || (obstacles_ & (kFailed | kConnecting))) {
-        return;
+        return; /* it is on the queue of the lane, or of the one before */
     }
     hook_.queued = true;
+    if (hook_.running) {
+        return; /* stays where it is: a rail's queue must not get it twice */
+    }
     if (uct_ep_pending_add(control_, &hook_.req, 0) != UCS_OK) {
         /* There is room after all; whoever was refused tries again. */
         hook_.queued = false;
@@ -236,10 +254,12 @@ void Peer::arm_hook()
 
 ucs_status_t Peer::on_hook(uct_pending_req_t *req)
 {
-    Peer *peer        = reinterpret_cast<ControlHook *>(req)->peer;
-    peer->hook_.queued = false;
-    peer->on_room();
-    return UCS_OK;
+    ControlHook *hook = reinterpret_cast<ControlHook *>(req);
+    hook->queued      = false;
+    hook->running     = true;
+    hook->peer->on_room();
+    hook->running = false;
+    return hook->queued ? UCS_ERR_NO_RESOURCE : UCS_OK;
 }
 
 void Peer::on_room()

@@ -3,6 +3,7 @@
 #define FUSELINK_PEER_PEER_H
 
 #include "../memory/region_table.h"
+#include "../memory/remote_key.h"
 #include "../transfer/bulk.h"
 #include "../transfer/epochs.h"
 #include "../ucx.h"
@@ -11,6 +12,7 @@
 
 #include <deque>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 namespace fuselink {
@@ -79,17 +81,17 @@ public:
                           const uct_iov_t *iov, size_t iovcnt, unsigned flags,
                           uct_completion_t *comp);
     ucs_status_t put_short(const void *buffer, unsigned length,
-                           uint64_t remote, const RegionKey &key);
+                           uint64_t remote, RemoteKey &key);
     ssize_t      put_bcopy(uct_pack_callback_t pack, void *arg,
-                           uint64_t remote, const RegionKey &key);
+                           uint64_t remote, RemoteKey &key);
     ucs_status_t put_zcopy(const uct_iov_t *iov, size_t iovcnt,
-                           uint64_t remote, const RegionKey &key,
+                           uint64_t remote, RemoteKey &key,
                            uct_completion_t *comp);
     ucs_status_t get_bcopy(uct_unpack_callback_t unpack, void *arg,
                            size_t length, uint64_t remote,
-                           const RegionKey &key, uct_completion_t *comp);
+                           RemoteKey &key, uct_completion_t *comp);
     ucs_status_t get_zcopy(const uct_iov_t *iov, size_t iovcnt,
-                           uint64_t remote, const RegionKey &key,
+                           uint64_t remote, RemoteKey &key,
                            uct_completion_t *comp);
     ucs_status_t flush(unsigned flags, uct_completion_t *comp);
     ucs_status_t fence();
@@ -124,8 +126,22 @@ public:
     void       end_op(Epochs::Id id);
     void       end_get(Get &get, ucs_status_t status);
 
-    /** A fence keeps new bulk data back until small puts have landed. */
-    bool bulk_held() const { return put_acked_ < bulk_fence_; }
+    /** A fence keeps new bulk data back until what went before it on the
+     *  control lane has landed. */
+    bool bulk_held() const
+    {
+        return put_acked_ < bulk_fence_ || lane_fences_ != 0 ||
+               lane_fence_due_;
+    }
+
+    /** Asks the peer for the keys of its NICs for a region of its memory;
+     *  those that are still unknown. */
+    void request_keys(const RegionKey &region,
+                      const std::shared_ptr<NicKeys> &keys);
+    /** A get that none of our NICs can do: the peer sends the data. */
+    void ask_for(const Transfer &transfer);
+    void on_data_part(const wire::DataPart &part, const char *data,
+                      size_t length);
 
     BulkSender &bulk() { return bulk_; }
 
@@ -137,6 +153,7 @@ private:
         kBlocked = 4, /* the control lane has no room */
         kConnecting = 8, /* there is no control lane yet */
         kQueued = 16, /* requests are pending: what comes now is later */
+        kWiring = 32, /* there is a lane, but users wait for a better */
     };
 
     /* Which rails may carry the control lane: best first. */
@@ -150,6 +167,7 @@ private:
         uct_pending_req_t req; /* first: UCX gives back a pointer to it */
         Peer             *peer;
         bool              queued = false;
+        bool              running = false; /* inside on_hook() */
     };
 
     struct FlushOp {
@@ -165,6 +183,19 @@ private:
     };
 
     ucs_status_t connect_now();
+    void         start_lane();
+    void         on_lane_step(const wire::RailAddr &message,
+                              const std::vector<uint8_t> &address);
+    void         lane_settled();
+    uct_rkey_t   lane_rkey(RemoteKey &key);
+    ucs_status_t lane_rma_status(ucs_status_t status);
+    ucs_status_t lane_get(void *buffer, size_t length, uint64_t remote,
+                          Region *region, RemoteKey &key,
+                          uct_completion_t *comp);
+    void         flush_lane_for_fence();
+    void         on_key_request(const void *data, size_t length);
+    void         on_key_data(const void *data, size_t length);
+    void         on_chunk_ack(const void *data, size_t length);
     bool         connect_over(const wire::RailRecord &remote,
                               LaneChoice choice, bool &tried);
     ucs_status_t obstacle_status();
@@ -195,7 +226,7 @@ private:
     void         finish_failure();
 
     ucs_status_t request_get(Get &get, const wire::OpId &op, uint64_t local,
-                             uint64_t remote, const RegionKey &key);
+                             uint64_t remote, RemoteKey &key);
     void         on_get_request(const void *data, size_t length);
     void         on_get_data(const void *data, size_t length);
     void         on_get_done(const void *data, size_t length);
@@ -208,8 +239,14 @@ private:
     Engine        &engine_;
     const uint64_t uuid_;
     unsigned       obstacles_ = 0;
-    uct_ep_h       control_   = nullptr;
+    uct_ep_h       control_   = nullptr; /* hello_ or the one of lane_ */
+    uct_ep_h       hello_     = nullptr;
+    std::unique_ptr<Link> lane_; /* for rails that connect by name */
     Rail          *rail_      = nullptr; /* of control_ */
+    uint8_t        lane_remote_ = 0;     /* index of the peer's rail there */
+    bool           lane_rma_    = false; /* puts, gets there since a fence */
+    unsigned       lane_fences_ = 0;     /* flushes for a fence, not ended */
+    bool           lane_fence_due_ = false; /* one that has not begun */
     ucs_status_t   failed_    = UCS_OK;
     bool           table_known_ = false;
     bool           no_paths_    = false; /* fails once hello is said */
@@ -227,6 +264,10 @@ private:
     std::deque<std::vector<uint8_t>> queue_; /* control messages to send */
     std::vector<PeerUser *>          users_;
     std::vector<FlushOp *>           flushes_;
+
+    /* Questions for keys, by token. */
+    std::unordered_map<uint32_t, std::shared_ptr<NicKeys>> key_requests_;
+    uint32_t key_token_ = 0;
 
     Epochs     epochs_;
     Epochs::Id fence_boundary_ = 0;

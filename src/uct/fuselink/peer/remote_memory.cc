@@ -35,16 +35,28 @@ size_t pack_put(void *dest, void *arg)
 }
 
 wire::PutData put_header(const Engine &engine, uint64_t remote,
-                         const RegionKey &key)
+                         RemoteKey &key)
 {
     wire::PutData header{};
     header.header.type    = static_cast<uint8_t>(ControlType::PutData);
     header.header.version = wire::kProtocolVersion;
     header.header.sender  = engine.uuid();
     header.remote         = remote;
-    header.region_id      = key.id;
-    header.region_key     = key.key;
+    header.region_id      = key.region.id;
+    header.region_key     = key.region.key;
     return header;
+}
+
+struct CopyFrom {
+    const void *data;
+    size_t      length;
+};
+
+size_t copy_from(void *dest, void *arg)
+{
+    auto *from = static_cast<CopyFrom *>(arg);
+    memcpy(dest, from->data, from->length);
+    return from->length;
 }
 
 size_t total_length(const uct_iov_t *iov, size_t iovcnt)
@@ -66,12 +78,57 @@ size_t pack_get(void *dest, void *arg)
 
 /* --- asking --- */
 
+/* What a put or get of the control lane's own returned. */
+ucs_status_t Peer::lane_rma_status(ucs_status_t status)
+{
+    if (status == UCS_OK || status == UCS_INPROGRESS) {
+        unflushed_ = true;
+        lane_rma_  = true;
+        repeat_fence();
+        return status;
+    }
+    return rail_status(status);
+}
+
+/* A short get by the NIC of the control lane; UCS_ERR_UNSUPPORTED if it has
+ * no access to the memory at either end (yet). */
+ucs_status_t Peer::lane_get(void *buffer, size_t length, uint64_t remote,
+                            Region *region, RemoteKey &key,
+                            uct_completion_t *comp)
+{
+    uct_rkey_t rkey = lane_rkey(key);
+    const auto &cap = rail_->control().attr().cap.get;
+    uct_mem_h  memh = rkey == UCT_INVALID_RKEY || region == nullptr ||
+                             length < cap.min_zcopy ?
+                          nullptr :
+                          engine_.nics().handle(*region, rail_->memory());
+    if (memh == nullptr || length > cap.max_zcopy) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+    uct_iov_t iov{buffer, length, memh, 0, 1};
+    return lane_rma_status(uct_ep_get_zcopy(control_, &iov, 1, remote, rkey,
+                                            comp));
+}
+
 ucs_status_t Peer::put_short(const void *buffer, unsigned length,
-                             uint64_t remote, const RegionKey &key)
+                             uint64_t remote, RemoteKey &key)
 {
     ucs_status_t status = obstacle_status();
     if (status != UCS_OK) {
         return status;
+    }
+    uct_rkey_t rkey = lane_rkey(key);
+    const auto &lane = rail_->control().attr().cap.put;
+    if (rkey != UCT_INVALID_RKEY && length <= lane.max_short) {
+        status = uct_ep_put_short(control_, buffer, length, remote, rkey);
+        return lane_rma_status(status);
+    }
+    if (rkey != UCT_INVALID_RKEY && length <= lane.max_bcopy) {
+        CopyFrom from{buffer, length};
+        ssize_t sent = uct_ep_put_bcopy(control_, copy_from, &from, remote,
+                                        rkey);
+        return lane_rma_status(sent < 0 ? static_cast<ucs_status_t>(sent) :
+                                          UCS_OK);
     }
     PackPut pack{put_header(engine_, remote, key), nullptr, buffer, nullptr,
                  length};
@@ -87,11 +144,21 @@ ucs_status_t Peer::put_short(const void *buffer, unsigned length,
 }
 
 ssize_t Peer::put_bcopy(uct_pack_callback_t cb, void *arg, uint64_t remote,
-                        const RegionKey &key)
+                        RemoteKey &key)
 {
     ucs_status_t status = obstacle_status();
     if (status != UCS_OK) {
         return status;
+    }
+    uct_rkey_t rkey = lane_rkey(key);
+    if (rkey != UCT_INVALID_RKEY && engine_.max_put_bcopy() <=
+                                    rail_->control().attr().cap.put.max_bcopy) {
+        ssize_t sent = uct_ep_put_bcopy(control_, cb, arg, remote, rkey);
+        if (sent >= 0) {
+            lane_rma_status(UCS_OK);
+            return sent;
+        }
+        return lane_rma_status(static_cast<ucs_status_t>(sent));
     }
     PackPut pack{put_header(engine_, remote, key), cb, nullptr, arg, 0};
     ssize_t sent = uct_ep_am_bcopy(
@@ -106,10 +173,9 @@ ssize_t Peer::put_bcopy(uct_pack_callback_t cb, void *arg, uint64_t remote,
 }
 
 ucs_status_t Peer::put_zcopy(const uct_iov_t *iov, size_t iovcnt,
-                             uint64_t remote, const RegionKey &key,
+                             uint64_t remote, RemoteKey &key,
                              uct_completion_t *comp)
 {
-    (void)key; /* rails that need a key are wired in BulkSender */
     ucs_status_t status = obstacle_status();
     if (status != UCS_OK) {
         return status;
@@ -118,13 +184,14 @@ ucs_status_t Peer::put_zcopy(const uct_iov_t *iov, size_t iovcnt,
     if (length == 0) {
         return UCS_OK;
     }
-    bulk_.put(iov[0].buffer, length, remote, comp);
+    bulk_.put(iov[0].buffer, length, remote,
+              static_cast<Region *>(iov[0].memh), key, comp);
     repeat_fence();
     return UCS_INPROGRESS;
 }
 
 ucs_status_t Peer::request_get(Get &get, const wire::OpId &op, uint64_t local,
-                               uint64_t remote, const RegionKey &key)
+                               uint64_t remote, RemoteKey &key)
 {
     wire::GetReq request{};
     request.header.type    = static_cast<uint8_t>(ControlType::GetReq);
@@ -135,8 +202,8 @@ ucs_status_t Peer::request_get(Get &get, const wire::OpId &op, uint64_t local,
     request.remote         = remote;
     request.local          = local;
     request.length         = get.length;
-    request.region_id      = key.id;
-    request.region_key     = key.key;
+    request.region_id      = key.region.id;
+    request.region_key     = key.region.key;
     /* A lane that fails inside the call ends operations, and their users may
      * begin and end others: count this one first, and look again after. */
     get.epoch    = begin_op();
@@ -157,7 +224,7 @@ ucs_status_t Peer::request_get(Get &get, const wire::OpId &op, uint64_t local,
 
 ucs_status_t Peer::get_bcopy(uct_unpack_callback_t unpack, void *arg,
                              size_t length, uint64_t remote,
-                             const RegionKey &key, uct_completion_t *comp)
+                             RemoteKey &key, uct_completion_t *comp)
 {
     ucs_status_t status = obstacle_status();
     if (status != UCS_OK) {
@@ -166,6 +233,12 @@ ucs_status_t Peer::get_bcopy(uct_unpack_callback_t unpack, void *arg,
     if (length == 0) {
         unpack(arg, nullptr, 0);
         return UCS_OK;
+    }
+    uct_rkey_t rkey = lane_rkey(key);
+    if (rkey != UCT_INVALID_RKEY &&
+        length <= rail_->control().attr().cap.get.max_bcopy) {
+        return lane_rma_status(uct_ep_get_bcopy(control_, unpack, arg, length,
+                                                remote, rkey, comp));
     }
     wire::OpId op;
     Get &get       = engine_.gets().begin(op);
@@ -179,7 +252,7 @@ ucs_status_t Peer::get_bcopy(uct_unpack_callback_t unpack, void *arg,
 }
 
 ucs_status_t Peer::get_zcopy(const uct_iov_t *iov, size_t iovcnt,
-                             uint64_t remote, const RegionKey &key,
+                             uint64_t remote, RemoteKey &key,
                              uct_completion_t *comp)
 {
     ucs_status_t status = obstacle_status();
@@ -189,6 +262,17 @@ ucs_status_t Peer::get_zcopy(const uct_iov_t *iov, size_t iovcnt,
     size_t length = total_length(iov, iovcnt);
     if (length == 0) {
         return UCS_OK;
+    }
+    auto *region = static_cast<Region *>(iov[0].memh);
+    if (length <= engine_.settings().inline_get) {
+        status = lane_get(iov[0].buffer, length, remote, region, key, comp);
+        if (status != UCS_ERR_UNSUPPORTED) {
+            return status;
+        }
+    } else if (bulk_.reads()) {
+        bulk_.get(iov[0].buffer, length, remote, region, key, comp);
+        repeat_fence();
+        return UCS_INPROGRESS;
     }
     wire::OpId op;
     Get &get       = engine_.gets().begin(op);

@@ -2,20 +2,38 @@
 #include "lower.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 
 namespace fuselink {
 namespace {
 
-const uct_device_addr_t *as_device(const std::vector<uint8_t> &bytes)
-{
-    return reinterpret_cast<const uct_device_addr_t *>(bytes.data());
-}
+/* A peer's address as a transport reads it. How long it is a transport tells
+ * from flags inside, which a peer may have set as it liked: zeroes follow, so
+ * that it reads nothing else. */
+class Address {
+public:
+    explicit Address(const std::vector<uint8_t> &bytes)
+    {
+        std::copy_n(bytes.begin(), std::min(bytes.size(), bytes_.size() / 2),
+                    bytes_.begin());
+    }
+    const uct_device_addr_t *device() const
+    {
+        return reinterpret_cast<const uct_device_addr_t *>(bytes_.data());
+    }
+    const uct_iface_addr_t *iface() const
+    {
+        return reinterpret_cast<const uct_iface_addr_t *>(bytes_.data());
+    }
+    const uct_ep_addr_t *ep() const
+    {
+        return reinterpret_cast<const uct_ep_addr_t *>(bytes_.data());
+    }
 
-const uct_iface_addr_t *as_iface(const std::vector<uint8_t> &bytes)
-{
-    return reinterpret_cast<const uct_iface_addr_t *>(bytes.data());
-}
+private:
+    alignas(8) std::array<uint8_t, 512> bytes_{};
+};
 
 /* Gives UCX_<OWNER>_<name> another default: `value`, unless the user set it.
  * False if this UCX has no such setting. */
@@ -59,6 +77,15 @@ ucs_status_t LowerMd::open(uct_component_h component,
     }
     result->component_ = component;
     result->name_      = component_name;
+    result->md_name_   = md_name;
+
+    uct_md_attr_t attr;
+    status = uct_md_query(result->md_, &attr);
+    if (status != UCS_OK) {
+        return status;
+    }
+    result->rkey_size_ = attr.rkey_packed_size;
+    result->reg_cost_  = attr.reg_cost;
 
     uct_tl_resource_desc_t *resources;
     unsigned count;
@@ -92,6 +119,15 @@ const LowerMd::Resource *LowerMd::find(const char *tl) const
         }
     }
     return nullptr;
+}
+
+bool LowerMd::has(std::string_view tl, const std::string &device) const
+{
+    return std::any_of(resources_.begin(), resources_.end(),
+                       [&](const Resource &resource) {
+                           return resource.tl == tl &&
+                                  resource.device == device;
+                       });
 }
 
 ucs_status_t open_lower_mds(const std::vector<std::string> &names,
@@ -173,11 +209,17 @@ ucs_status_t LowerIface::open(LowerMd &md, const std::string &tl,
         open_params.field_mask        |= UCT_IFACE_PARAM_FIELD_KEEPALIVE_INTERVAL;
         open_params.keepalive_interval = user->keepalive_interval;
     }
-    if (user->field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_CB) {
+    if (params.async_cb != nullptr) {
+        open_params.field_mask     |= UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_CB |
+                                      UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_ARG;
+        open_params.async_event_cb  = params.async_cb;
+        open_params.async_event_arg = params.async_arg;
+    } else if (user->field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_CB) {
         open_params.field_mask    |= UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_CB;
         open_params.async_event_cb = user->async_event_cb;
     }
-    if (user->field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_ARG) {
+    if (params.async_cb == nullptr &&
+        (user->field_mask & UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_ARG)) {
         open_params.field_mask     |= UCT_IFACE_PARAM_FIELD_ASYNC_EVENT_ARG;
         open_params.async_event_arg = user->async_event_arg;
     }
@@ -229,6 +271,16 @@ LowerIface::~LowerIface()
     }
 }
 
+void LowerIface::prepare_progress() const
+{
+    constexpr unsigned kBoth = UCT_PROGRESS_SEND | UCT_PROGRESS_RECV;
+    /* Posts receive buffers (rc, ud), starts timers (ud), and has the worker
+     * poll the interface. Only the last is to end: the transport's own way to
+     * disable progress would stop ud's timer with it. */
+    uct_iface_progress_enable(iface_, kBoth);
+    uct_base_iface_progress_disable(iface_, kBoth);
+}
+
 bool LowerIface::is_reachable(const std::vector<uint8_t> &device_address,
                               const std::vector<uint8_t> &iface_address) const
 {
@@ -238,21 +290,22 @@ bool LowerIface::is_reachable(const std::vector<uint8_t> &device_address,
         iface_address.size() < iface_addr_.size()) {
         return false;
     }
-    return uct_iface_is_reachable(iface_, as_device(device_address),
-                                  as_iface(iface_address));
+    return uct_iface_is_reachable(iface_, Address(device_address).device(),
+                                  Address(iface_address).iface());
 }
 
 ucs_status_t LowerIface::create_ep(const std::vector<uint8_t> &device_address,
                                    const std::vector<uint8_t> &iface_address,
                                    uct_ep_h *ep) const
 {
+    const Address device(device_address), iface(iface_address);
     uct_ep_params_t params;
     params.field_mask = UCT_EP_PARAM_FIELD_IFACE |
                         UCT_EP_PARAM_FIELD_DEV_ADDR |
                         UCT_EP_PARAM_FIELD_IFACE_ADDR;
     params.iface      = iface_;
-    params.dev_addr   = as_device(device_address);
-    params.iface_addr = as_iface(iface_address);
+    params.dev_addr   = device.device();
+    params.iface_addr = iface.iface();
     return uct_ep_create(&params, ep);
 }
 
@@ -280,9 +333,8 @@ LowerIface::connect_ep(uct_ep_h ep, const std::vector<uint8_t> &device_address,
         ep_address.size() < attr_.ep_addr_len) {
         return UCS_ERR_INVALID_ADDR;
     }
-    return uct_ep_connect_to_ep(
-        ep, as_device(device_address),
-        reinterpret_cast<const uct_ep_addr_t *>(ep_address.data()));
+    return uct_ep_connect_to_ep(ep, Address(device_address).device(),
+                                Address(ep_address).ep());
 }
 
 } // namespace fuselink

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fuselink {
@@ -34,17 +35,27 @@ public:
     uct_md_h                     handle() const { return md_; }
     uct_component_h              component() const { return component_; }
     const std::string           &component_name() const { return name_; }
+    const std::string           &md_name() const { return md_name_; }
+    /** Size of a packed remote key, bytes; 0 if memory has none. */
+    size_t                       rkey_size() const { return rkey_size_; }
+    /** Time to register memory, seconds and seconds per byte. */
+    const ucs_linear_func_t     &reg_cost() const { return reg_cost_; }
     const std::vector<Resource> &resources() const { return resources_; }
 
     /** The resource of transport `tl`, first device; nullptr if none. */
     const Resource *find(const char *tl) const;
+    /** True if `device` has transport `tl`. */
+    bool has(std::string_view tl, const std::string &device) const;
 
 private:
     LowerMd() = default;
 
     uct_component_h       component_ = nullptr;
     std::string           name_;
+    std::string           md_name_;
     uct_md_h              md_ = nullptr;
+    size_t                rkey_size_ = 0;
+    ucs_linear_func_t     reg_cost_{};
     std::vector<Resource> resources_;
 };
 
@@ -61,6 +72,10 @@ struct LowerIfaceParams {
     size_t                    rx_headroom = 0;
     uct_error_handler_t       err_handler = nullptr;
     void                     *err_handler_arg = nullptr;
+    /* For transports that tell of events by calling, on a thread of UCX's:
+     * instead of the user's, if set. */
+    uct_async_event_cb_t      async_cb = nullptr;
+    void                     *async_arg = nullptr;
     /* Settings of the transport that fuselink needs otherwise than their
      * defaults, name and value; a setting the user gave wins. */
     std::vector<std::pair<const char *, const char *>> overrides;
@@ -83,6 +98,10 @@ public:
     const std::string      &device() const { return device_; }
     LowerMd                &md() const { return *md_; }
     bool has(uint64_t flag) const { return (attr_.cap.flags & flag) == flag; }
+
+    /** Has the transport make ready to receive, but leaves polling it to the
+     *  caller: uct_iface_progress() on handle(). */
+    void prepare_progress() const;
 
     const std::vector<uint8_t> &device_address() const { return dev_addr_; }
     const std::vector<uint8_t> &iface_address() const { return iface_addr_; }

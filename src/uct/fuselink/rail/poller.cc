@@ -2,15 +2,30 @@
 #include "poller.h"
 
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 namespace fuselink {
+namespace {
+
+constexpr uint32_t kWakeIndex = UINT32_MAX; /* not an interface */
+
+} // namespace
 
 Poller::Poller()
     : cold_interval_busy_(ucs_time_from_sec(kColdIntervalBusy)),
       cold_interval_idle_(ucs_time_from_sec(kColdIntervalIdle)),
-      epoll_fd_(epoll_create1(EPOLL_CLOEXEC))
+      epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
+      wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))
 {
+    epoll_event event{};
+    event.events   = EPOLLIN;
+    event.data.u32 = kWakeIndex;
+    if (epoll_fd_ >= 0 && wake_fd_ >= 0 &&
+        epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &event) != 0) {
+        close(wake_fd_);
+        wake_fd_ = -1;
+    }
 }
 
 Poller::~Poller()
@@ -18,12 +33,24 @@ Poller::~Poller()
     if (epoll_fd_ >= 0) {
         close(epoll_fd_);
     }
+    if (wake_fd_ >= 0) {
+        close(wake_fd_);
+    }
 }
 
-ucs_status_t Poller::add(LowerIface &iface, unsigned &index)
+void Poller::on_async_event(void *arg, unsigned)
 {
-    if (epoll_fd_ < 0) {
-        ucs_error("fuselink: epoll_create1() failed: %m");
+    uint64_t one = 1;
+    /* Full means that it is readable, which is all that is wanted. */
+    ssize_t written = write(static_cast<Poller *>(arg)->wake_fd_, &one,
+                            sizeof(one));
+    (void)written;
+}
+
+ucs_status_t Poller::add(LowerIface &iface, bool cheap, unsigned &index)
+{
+    if (epoll_fd_ < 0 || wake_fd_ < 0) {
+        ucs_error("fuselink: no file descriptors to wait with: %m");
         return UCS_ERR_IO_ERROR;
     }
     if (count_ == kMaxIfaces) {
@@ -31,10 +58,14 @@ ucs_status_t Poller::add(LowerIface &iface, unsigned &index)
     }
     Entry &entry = entries_[count_];
     entry.iface  = &iface;
+    entry.cheap  = cheap;
     if (!(iface.attr().cap.event_flags & UCT_IFACE_FLAG_EVENT_FD) ||
         uct_iface_event_fd_get(iface.handle(), &entry.fd) != UCS_OK) {
-        entry.fd = -1;
-        hot_    |= uint64_t{1} << count_;
+        entry.fd    = -1;
+        entry.cheap = true;
+    }
+    if (entry.cheap) {
+        hot_ |= uint64_t{1} << count_;
     } else {
         watch(count_, true);
         if (!entry.watched) {
@@ -82,6 +113,9 @@ void Poller::heat(unsigned index)
 
 void Poller::cool(unsigned index)
 {
+    if (entries_[index].cheap) {
+        return;
+    }
     watch(index, true);
     if (entries_[index].watched) {
         hot_ &= ~(uint64_t{1} << index);
@@ -105,11 +139,14 @@ unsigned Poller::poll_one(unsigned index)
 
 unsigned Poller::poll_cold()
 {
-    epoll_event events[kMaxIfaces];
-    int n = epoll_wait(epoll_fd_, events, static_cast<int>(count_), 0);
+    epoll_event events[kMaxIfaces + 1];
+    int n = epoll_wait(epoll_fd_, events, static_cast<int>(count_) + 1, 0);
     unsigned progressed = 0;
     for (int i = 0; i < n; ++i) {
         unsigned index = events[i].data.u32;
+        if (index == kWakeIndex) {
+            continue; /* those interfaces are polled anyway */
+        }
         uint64_t bit   = uint64_t{1} << index;
         if (!(hot_ & bit)) {
             heat(index);
@@ -145,6 +182,9 @@ unsigned Poller::progress()
 
 ucs_status_t Poller::arm(unsigned events)
 {
+    uint64_t seen; /* what it said is in the past; from here on it counts */
+    ssize_t  got = read(wake_fd_, &seen, sizeof(seen));
+    (void)got;
     for (unsigned i = 0; i < count_; ++i) {
         ucs_status_t status = uct_iface_event_arm(entries_[i].iface->handle(),
                                                   events);

@@ -28,8 +28,9 @@ public:
     Poller(const Poller &)            = delete;
     Poller &operator=(const Poller &) = delete;
 
-    /** Starts to watch an interface; returns its number here. */
-    ucs_status_t add(LowerIface &iface, unsigned &index);
+    /** Starts to watch an interface; returns its number here. One whose polls
+     *  are cheap is always hot. */
+    ucs_status_t add(LowerIface &iface, bool cheap, unsigned &index);
 
     /** Takes back the last add(). */
     void remove(unsigned index);
@@ -57,6 +58,10 @@ public:
     /** Readable when any interface has something to progress. */
     int event_fd() const { return epoll_fd_; }
 
+    /** Wakes whoever waits for event_fd(); `arg` is the poller. For interfaces
+     *  without an event fd, which call it on a thread of UCX's. */
+    static void on_async_event(void *arg, unsigned flags);
+
     /** uct_iface_event_arm() on all interfaces. */
     ucs_status_t arm(unsigned events);
 
@@ -67,6 +72,7 @@ private:
         unsigned    idle  = 0;     /* polls in a row that found nothing */
         int         fd     = -1;    /* event fd; -1: none, always hot */
         bool        watched = false; /* fd is in the epoll set */
+        bool        cheap   = false; /* always hot */
     };
 
     void     heat(unsigned index);
@@ -96,6 +102,7 @@ private:
     ucs_time_t cold_interval_busy_;
     ucs_time_t cold_interval_idle_;
     int        epoll_fd_;
+    int        wake_fd_; /* eventfd, in the epoll set */
 };
 
 } // namespace fuselink

@@ -46,18 +46,15 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
     ucs_status_t status  = LowerIface::open(*candidate.md, tl,
                                             candidate.device, own,
                                             result->control_);
+    if (status == UCS_OK && !candidate.traits->bootstrap.empty()) {
+        status = LowerIface::open(*candidate.md,
+                                  std::string(candidate.traits->bootstrap),
+                                  candidate.device, own, result->hello_);
+    }
     if (status != UCS_OK) {
         return status;
     }
-    constexpr uint64_t needed = UCT_IFACE_FLAG_AM_SHORT |
-                                UCT_IFACE_FLAG_AM_BCOPY |
-                                UCT_IFACE_FLAG_PENDING |
-                                UCT_IFACE_FLAG_PUT_ZCOPY |
-                                UCT_IFACE_FLAG_CONNECT_TO_IFACE;
-    if (!result->control_->has(needed) ||
-        !candidate.traits->put_completes_remotely) {
-        ucs_debug("fuselink: %s cannot be a rail: it lacks messages or put",
-                  result->name().c_str());
+    if (!result->suitable()) {
         return UCS_ERR_UNSUPPORTED;
     }
     if (candidate.traits->stream) {
@@ -70,6 +67,7 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
             return status;
         }
     }
+    result->memory_ = candidate.memory;
 
     const uct_iface_attr_t &attr = result->control_->attr();
     result->speed_ = std::max(attr.bandwidth.dedicated + attr.bandwidth.shared,
@@ -96,15 +94,53 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
     return UCS_OK;
 }
 
+/* Says why not, once, with the setting that is the likely reason. */
+bool Rail::suitable() const
+{
+    constexpr uint64_t kMessages = UCT_IFACE_FLAG_AM_SHORT |
+                                   UCT_IFACE_FLAG_AM_BCOPY |
+                                   UCT_IFACE_FLAG_PENDING;
+    const char *lacks = nullptr;
+    if (!control_->has(kMessages) || !hello().has(kMessages)) {
+        lacks = "messages";
+    } else if (!hello().has(UCT_IFACE_FLAG_CONNECT_TO_IFACE) ||
+               (by_ep() && !control_->has(UCT_IFACE_FLAG_CONNECT_TO_EP))) {
+        lacks = "a way to connect";
+    } else if (!by_messages() && !control_->has(UCT_IFACE_FLAG_PUT_ZCOPY)) {
+        lacks = traits_->stream ? "put (UCX_TCP_PUT_ENABLE=n?)" : "put";
+    } else if (reads() && !control_->has(UCT_IFACE_FLAG_GET_ZCOPY)) {
+        lacks = "get";
+    }
+    if (lacks != nullptr) {
+        ucs_warn("fuselink: %s cannot be a rail: it has no %s",
+                 name().c_str(), lacks);
+    }
+    return lacks == nullptr;
+}
+
+/* Has the poller look after all interfaces, or none. */
 ucs_status_t Rail::watch(Poller &poller)
 {
-    ucs_status_t status = poller.add(*control_, poll_control_);
-    poll_bulk_          = poll_control_;
-    if (status == UCS_OK && bulk_) {
-        status = poller.add(*bulk_, poll_bulk_);
-        if (status != UCS_OK) {
-            poller.remove(poll_control_);
+    for (const LowerIface *iface : {control_.get(), bulk_.get(),
+                                    hello_.get()}) {
+        if (iface != nullptr) {
+            iface->prepare_progress();
         }
+    }
+    bool         cheap  = traits_->cheap_polls;
+    ucs_status_t status = poller.add(*control_, cheap, poll_control_);
+    if (status != UCS_OK) {
+        return status;
+    }
+    poll_bulk_ = poll_hello_ = poll_control_;
+    /* A rail has one of the two at most. */
+    if (bulk_) {
+        status = poller.add(*bulk_, cheap, poll_bulk_);
+    } else if (hello_) {
+        status = poller.add(*hello_, cheap, poll_hello_);
+    }
+    if (status != UCS_OK) {
+        poller.remove(poll_control_);
     }
     return status;
 }
@@ -115,8 +151,13 @@ wire::RailRecord Rail::record() const
     record.index            = index_;
     record.tl_hash          = wire::hash_name(control_->tl().c_str());
     record.net              = net_;
-    record.device_address   = control_->device_address();
-    record.iface_address    = control_->iface_address();
+    record.device_address   = hello().device_address();
+    record.iface_address    = hello().iface_address();
+    if (by_ep() && control_->device_address() != hello().device_address()) {
+        record.lane_address = control_->device_address();
+    }
+    record.memory = traits_->needs_keys ? static_cast<uint8_t>(memory_) :
+                                          wire::RailRecord::kNoKeys;
     record.name             = name();
     record.bytes_per_second = static_cast<uint64_t>(std::min(speed_, 1e18));
     record.connect_to_ep    = bulk().has(UCT_IFACE_FLAG_CONNECT_TO_EP);
@@ -140,8 +181,8 @@ bool Rail::reaches(const wire::RailRecord &remote, const Route &route) const
 {
     if (route.astray ||
         remote.tl_hash != wire::hash_name(control_->tl().c_str()) ||
-        !control_->is_reachable(remote.device_address,
-                                remote.iface_address)) {
+        !hello().is_reachable(remote.device_address,
+                              remote.iface_address)) {
         return false;
     }
     if (!traits_->routed_by_ip || remote.net.family == 0 || ifindex_ == 0) {

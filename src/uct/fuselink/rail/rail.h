@@ -3,6 +3,7 @@
 #define FUSELINK_RAIL_RAIL_H
 
 #include "../wire/address.h"
+#include "candidates.h"
 #include "lower.h"
 #include "traits.h"
 
@@ -12,15 +13,6 @@ namespace fuselink {
 
 class Engine;
 class Poller;
-
-/** A NIC port that can become a rail, found when the MD opens. */
-struct RailCandidate {
-    LowerMd          *md     = nullptr;
-    const RailTraits *traits = nullptr;
-    std::string       device;
-    ucs_sys_device_t  sys_device = UCS_SYS_DEVICE_ID_UNKNOWN;
-    double            weight = 1;
-};
 
 /** One NIC port in use. Belongs to one Engine. */
 class Rail {
@@ -39,13 +31,25 @@ public:
     const RailTraits &traits() const { return *traits_; }
     std::string       name() const { return control_->tl() + "/" + control_->device(); }
 
-    /** Receives everything; sends messages. */
+    /** Whose address peers get, and on which they say hello. */
+    LowerIface &hello() const { return hello_ ? *hello_ : *control_; }
+    /** Receives everything but hellos; sends messages. */
     LowerIface &control() const { return *control_; }
     /** Sends bulk data. The same interface unless the rail is a stream. */
     LowerIface &bulk() const { return bulk_ ? *bulk_ : *control_; }
 
     unsigned poll_index() const { return poll_control_; }
     unsigned poll_bulk_index() const { return poll_bulk_; }
+    unsigned poll_hello_index() const { return poll_hello_; }
+
+    /** Endpoints are queue pairs that both sides connect by name. */
+    bool by_ep() const { return hello_ != nullptr; }
+    /** The slot of its memory domain in NicMemory, if it needs keys. */
+    unsigned memory() const { return memory_; }
+    /** Bulk data goes by messages: the rail has no put that would do. */
+    bool by_messages() const { return !traits_->put_completes_remotely; }
+    /** The NIC reads the peer's memory itself. */
+    bool reads() const { return traits_->needs_keys; }
 
     /** Reported speed times weight, bytes per second. */
     double speed() const { return speed_; }
@@ -71,16 +75,23 @@ public:
      *  route_to() of it. */
     bool reaches(const wire::RailRecord &remote, const Route &route) const;
 
+    unsigned qps = 0; /* endpoints by_ep() that exist */
+
 private:
     Rail() = default;
+
+    bool         suitable() const;
 
     uint8_t                     index_  = 0;
     Engine                     *engine_ = nullptr;
     const RailTraits           *traits_ = nullptr;
     std::unique_ptr<LowerIface> control_;
-    std::unique_ptr<LowerIface> bulk_;
+    std::unique_ptr<LowerIface> bulk_;  /* if not control_ */
+    std::unique_ptr<LowerIface> hello_; /* if not control_ */
+    unsigned                    memory_ = RailCandidate::kNoMemory;
     unsigned                    poll_control_ = 0;
     unsigned                    poll_bulk_    = 0;
+    unsigned                    poll_hello_   = 0;
     double                      speed_   = 0;
     bool                        near_    = true;
     int                         ifindex_ = 0;

@@ -4,10 +4,25 @@
 namespace fuselink {
 namespace {
 
-/* tcp: uct_tcp_ep_put_zcopy() queues the completion until the peer's put
- * acknowledgement comes (src/uct/tcp/tcp_ep.c, the same from 1.13 to 1.22). */
+/*
+ * In the order of preference, which is UCX's for few peers: a connection that
+ * the NIC keeps itself, then datagrams, then the kernel.
+ *
+ * ib: an acknowledgement of a reliable connection (rc, dc) comes from the
+ * remote NIC once it has the data, and whatever is sent to that process
+ * afterwards by any way meets it in memory. ud has no put worth the name.
+ *
+ * tcp: uct_tcp_ep_put_zcopy() queues the completion until the peer's put
+ * acknowledgement comes (src/uct/tcp/tcp_ep.c, the same from 1.13 to 1.22).
+ */
 constexpr RailTraits kTraits[] = {
-    {"tcp", "tcp", true, true, true},
+    /* tl        component  bootstrap   ip     stream put    polls  keys */
+    {"rc_mlx5",  "ib",      "ud_mlx5",  false, false, true,  true,  true},
+    {"dc_mlx5",  "ib",      "",         false, false, true,  true,  true},
+    {"rc_verbs", "ib",      "ud_verbs", false, false, true,  true,  true},
+    {"ud_mlx5",  "ib",      "",         false, false, false, true,  false},
+    {"ud_verbs", "ib",      "",         false, false, false, true,  false},
+    {"tcp",      "tcp",     "",         true,  true,  true,  false, false},
 };
 
 } // namespace
@@ -20,6 +35,11 @@ const RailTraits *find_traits(std::string_view tl)
         }
     }
     return nullptr;
+}
+
+std::span<const RailTraits> all_traits()
+{
+    return kTraits;
 }
 
 } // namespace fuselink

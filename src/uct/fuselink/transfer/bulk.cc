@@ -23,16 +23,6 @@ sched::Nanos now_ns()
 
 } // namespace
 
-Path::Path(BulkSender &sender_, Rail &rail_, const wire::RailRecord &remote_)
-    : sender(sender_), rail(rail_), remote(remote_), hook{},
-      weight(remote_.bytes_per_second != 0 ?
-                 std::min(rail_.speed(), double(remote_.bytes_per_second)) :
-                 rail_.speed()),
-      meter(weight)
-{
-    hook.path = this;
-}
-
 BulkSender::BulkSender(Peer &peer) : peer_(peer)
 {
 }
@@ -41,158 +31,18 @@ BulkSender::~BulkSender()
 {
     auto drop = [](uct_pending_req_t *, void *) {};
     for (auto &path : paths_) {
-        if (path->ep != nullptr) {
+        if (path->ep != nullptr && !path->link_owns()) {
             uct_ep_pending_purge(path->ep, drop, nullptr);
             uct_ep_destroy(path->ep);
         }
+        path->link.reset();
     }
     for (uct_ep_h ep : inbound_) {
         uct_ep_destroy(ep);
     }
 }
 
-size_t BulkSender::set_table(const wire::RailTable &table)
-{
-    Engine &engine = peer_.engine();
-    table_         = table;
-    table_known_   = true;
-    for (const auto &remote : table.rails) {
-        Rail::Route route = Rail::route_to(remote, engine.uuid(), table.uuid);
-        for (const auto &rail : engine.rails()) {
-            if (paths_.size() < sched::max_paths &&
-                rail->reaches(remote, route)) {
-                ucs_debug("fuselink: path to %016lx: %s -> %s", peer_.uuid(),
-                          rail->name().c_str(), remote.name.c_str());
-                paths_.push_back(
-                    std::make_unique<Path>(*this, *rail, remote));
-            }
-        }
-    }
-    return paths_.size();
-}
-
-bool BulkSender::connect(Path &path)
-{
-    if (path.state == Path::State::Asked) {
-        return false;
-    }
-    const LowerIface &iface = path.rail.bulk();
-    if (!peer_.engine().settings().connect_ep) {
-        ucs_status_t status = iface.create_ep(path.remote.device_address,
-                                              path.remote.iface_address,
-                                              &path.ep);
-        if (status != UCS_OK) {
-            ucs_error("fuselink: cannot connect %s to rail %s of peer: %s",
-                      path.rail.name().c_str(), path.remote.name.c_str(),
-                      ucs_status_string(status));
-            path.ep = nullptr;
-            peer_.fail(status);
-            return false;
-        }
-        path.state = Path::State::Ready;
-        block(path); /* until it is connected */
-        return true;
-    }
-
-    std::vector<uint8_t> address;
-    ucs_status_t status = iface.create_unconnected_ep(&path.ep);
-    if (status == UCS_OK) {
-        status = iface.get_ep_address(path.ep, address);
-    } else {
-        path.ep = nullptr;
-    }
-    if (status != UCS_OK || address.size() > UINT8_MAX) {
-        peer_.fail(status != UCS_OK ? status : UCS_ERR_UNSUPPORTED);
-        return false;
-    }
-    path.state = Path::State::Asked;
-    wire::RailAddr message{};
-    message.header.type = static_cast<uint8_t>(wire::ControlType::RailAddr);
-    message.rail        = path.remote.index;
-    message.from        = path.rail.index();
-    message.length      = static_cast<uint8_t>(address.size());
-    peer_.send_control(&message, sizeof(message), address.data(),
-                       address.size());
-    return false;
-}
-
-void BulkSender::on_rail_address(const wire::RailAddr &message,
-                                 const std::vector<uint8_t> &address)
-{
-    Engine &engine = peer_.engine();
-    if (message.is_reply) {
-        for (auto &path : paths_) {
-            if (path->rail.index() == message.rail &&
-                path->remote.index == message.from &&
-                path->state == Path::State::Asked) {
-                ucs_status_t status = path->rail.bulk().connect_ep(
-                    path->ep, path->remote.device_address, address);
-                if (status != UCS_OK) {
-                    peer_.fail(status);
-                    return;
-                }
-                path->state = Path::State::Ready;
-                pump();
-                return;
-            }
-        }
-        ucs_debug("fuselink: unasked endpoint address for rail %d",
-                  message.rail);
-        return;
-    }
-
-    auto remote = std::find_if(table_.rails.begin(), table_.rails.end(),
-                               [&](const wire::RailRecord &r) {
-                                   return r.index == message.from;
-                               });
-    if (message.rail >= engine.rails().size() ||
-        remote == table_.rails.end() ||
-        inbound_.size() >= sched::max_paths) {
-        ucs_debug("fuselink: endpoint address for an unknown rail");
-        return;
-    }
-    /* The transport trusts the address that it is given to be one of its
-     * own kind: only a pair that could be a path gets that far. */
-    const Rail &rail = *engine.rails()[message.rail];
-    if (!rail.reaches(*remote, Rail::route_to(*remote, engine.uuid(),
-                                              table_.uuid))) {
-        ucs_debug("fuselink: endpoint address for rails that are no path");
-        return;
-    }
-    if (!engine.settings().connect_ep) {
-        ucs_error("fuselink: peer %016lx connects endpoint to endpoint and "
-                  "this process does not: UCX_FUSELINK_CONNECT must be the "
-                  "same on both sides", peer_.uuid());
-        peer_.fail(UCS_ERR_UNSUPPORTED);
-        return;
-    }
-    const LowerIface &iface = rail.control();
-    std::vector<uint8_t> own;
-    uct_ep_h ep;
-    ucs_status_t status = iface.create_unconnected_ep(&ep);
-    if (status != UCS_OK) {
-        peer_.fail(status);
-        return;
-    }
-    inbound_.push_back(ep);
-    status = iface.get_ep_address(ep, own);
-    if (status == UCS_OK) {
-        status = iface.connect_ep(ep, remote->device_address, address);
-    }
-    if (status != UCS_OK || own.size() > UINT8_MAX) {
-        peer_.fail(status != UCS_OK ? status : UCS_ERR_UNSUPPORTED);
-        return;
-    }
-    wire::RailAddr reply{};
-    reply.header.type = static_cast<uint8_t>(wire::ControlType::RailAddr);
-    reply.rail        = message.from;
-    reply.from        = message.rail;
-    reply.is_reply    = 1;
-    reply.length      = static_cast<uint8_t>(own.size());
-    peer_.send_control(&reply, sizeof(reply), own.data(), own.size());
-}
-
-BulkSender::Chunk *BulkSender::new_chunk()
+Chunk *BulkSender::new_chunk()
 {
     if (free_chunks_ == nullptr) {
         constexpr size_t kBlock = 64;
@@ -226,15 +76,34 @@ void BulkSender::free_transfer(Transfer *transfer)
 }
 
 void BulkSender::put(const void *buffer, size_t length, uint64_t remote,
-                     uct_completion_t *comp)
+                     Region *region, RemoteKey &key, uct_completion_t *comp)
 {
-    Transfer *transfer = new_transfer();
-    transfer->kind     = Transfer::Kind::Put;
-    transfer->buffer   = static_cast<const char *>(buffer);
-    transfer->remote   = remote;
-    transfer->length   = length;
-    transfer->comp     = comp;
-    transfer->epoch    = peer_.begin_op();
+    Transfer *transfer      = new_transfer();
+    transfer->kind          = Transfer::Kind::Put;
+    transfer->buffer        = static_cast<const char *>(buffer);
+    transfer->remote        = remote;
+    transfer->length        = length;
+    transfer->comp          = comp;
+    transfer->epoch         = peer_.begin_op();
+    transfer->region        = region;
+    transfer->remote_region = key.region;
+    transfer->keys          = key.nics;
+    start(transfer);
+}
+
+void BulkSender::get(void *buffer, size_t length, uint64_t remote,
+                     Region *region, RemoteKey &key, uct_completion_t *comp)
+{
+    Transfer *transfer      = new_transfer();
+    transfer->kind          = Transfer::Kind::Get;
+    transfer->buffer        = static_cast<char *>(buffer);
+    transfer->remote        = remote;
+    transfer->length        = length;
+    transfer->comp          = comp;
+    transfer->epoch         = peer_.begin_op();
+    transfer->region        = region;
+    transfer->remote_region = key.region;
+    transfer->keys          = key.nics;
     start(transfer);
 }
 
@@ -288,43 +157,164 @@ void BulkSender::pump()
         return;
     }
     pumping_ = true;
-    const EngineSettings &settings = peer_.engine().settings();
-    sched::PathView views[sched::max_paths];
     do {
         again_ = false;
         while (!queue_.empty() && !peer_.failed()) {
             Transfer *transfer = queue_.front();
-            sched::Nanos now   = now_ns();
-            for (size_t i = 0; i < paths_.size(); ++i) {
-                Path &path = *paths_[i];
-                bool open  = (path.state == Path::State::Ready ||
-                              connect(path)) && !path.blocked;
-                views[i] = sched::view_of(path.meter, now, settings.limits,
-                                          open);
-                if (!path.rail.near()) {
-                    views[i].overhead = views[i].overhead + kFarOverhead;
-                }
-                if (settings.fixed_weights) {
-                    views[i].rate   = path.weight;
-                    views[i].window = sched::window_for(path.weight,
-                                                        settings.limits);
-                }
-            }
-            size_t remaining = transfer->length - transfer->assigned;
-            transfer->demand.remaining = sched::Bytes(remaining);
-            transfer->demand.backlog   = sched::Bytes(backlog_ - remaining);
-            sched::Choice choice =
-                settings.policy->next({views, paths_.size()},
-                                      transfer->demand, settings.limits);
-            if (!choice) {
+            Path     *path     = nullptr;
+            size_t    length   = 0;
+            bool      stuck    = false;
+            if (choose(*transfer, path, length, stuck)) {
+                post_chunk(*transfer, *path, length);
+            } else if (stuck) {
+                /* None of our NICs can read it: the peer sends it. */
+                Transfer asked = *transfer;
+                queue_.pop_front();
+                backlog_ -= asked.length;
+                free_transfer(transfer);
+                peer_.ask_for(asked);
+            } else {
                 break;
             }
-            size_t length = std::min<uint64_t>(choice.length.count(),
-                                               remaining);
-            post_chunk(*transfer, *paths_[choice.path], length);
         }
     } while (again_);
     pumping_ = false;
+}
+
+/* How the next chunk would go on the path, if it may. */
+BulkSender::Carry BulkSender::carry(Transfer &transfer, Path &path)
+{
+    Rail &rail = path.rail;
+    if (transfer.kind == Transfer::Kind::Get && path.by_messages) {
+        return Carry::Not;
+    }
+    if (path.by_messages) {
+        return Carry::Messages;
+    }
+    if (!rail.reads()) {
+        return transfer.kind == Transfer::Kind::Get ? Carry::Not :
+                                                      Carry::Hardware;
+    }
+    if (transfer.kind == Transfer::Kind::ServeGet) {
+        return Carry::Messages; /* we have no key for the peer's buffer */
+    }
+
+    /* A NIC with memory protection: both ends must be registered. */
+    Carry without = transfer.kind == Transfer::Kind::Get ? Carry::Not :
+                                                           Carry::Messages;
+    unsigned slot = path.remote.memory;
+    if (slot >= wire::kMaxRails || transfer.region == nullptr) {
+        return without;
+    }
+    if (!transfer.keys) {
+        transfer.keys = std::make_shared<NicKeys>();
+    }
+    switch (transfer.keys->state(slot)) {
+    case NicKeys::State::Known:
+        break;
+    case NicKeys::State::None:
+        return without;
+    case NicKeys::State::Unknown:
+        peer_.request_keys(transfer.remote_region, transfer.keys);
+        return Carry::NotYet;
+    case NicKeys::State::Asked:
+        return Carry::NotYet;
+    }
+    LowerMd &md = rail.control().md();
+    bool ok     = transfer.keys->get(slot, md.component(), md.rkey_size()) !=
+                  UCT_INVALID_RKEY &&
+              peer_.engine().nics().handle(*transfer.region, rail.memory()) !=
+                  nullptr;
+    return ok ? Carry::Hardware : without;
+}
+
+/* Asks the policy for the next chunk. `stuck`: no path will ever take one. */
+bool BulkSender::choose(Transfer &transfer, Path *&path, size_t &length,
+                        bool &stuck)
+{
+    const EngineSettings &settings = peer_.engine().settings();
+    sched::PathView views[sched::max_paths];
+    Path           *usable[sched::max_paths];
+    size_t          count = 0;
+    sched::Nanos    now   = now_ns();
+    for (auto &candidate : paths_) {
+        Path &p    = *candidate;
+        bool ready = p.state == Path::State::Ready || connect(p);
+        if (peer_.failed()) {
+            return false;
+        }
+        Carry how = carry(transfer, p);
+        if (how == Carry::Not) {
+            continue;
+        }
+        bool open     = ready && !p.blocked && how != Carry::NotYet;
+        usable[count] = &p;
+        views[count]  = sched::view_of(p.meter, now, settings.limits, open);
+        if (!p.rail.near()) {
+            views[count].overhead = views[count].overhead + kFarOverhead;
+        }
+        if (settings.fixed_weights) {
+            views[count].rate   = p.weight;
+            views[count].window = sched::window_for(p.weight,
+                                                    settings.limits);
+        }
+        ++count;
+    }
+    stuck = count == 0 && transfer.assigned == 0;
+    if (count == 0) {
+        return false;
+    }
+    size_t remaining          = transfer.length - transfer.assigned;
+    transfer.demand.remaining = sched::Bytes(remaining);
+    transfer.demand.backlog   = sched::Bytes(backlog_ - remaining);
+    sched::Choice choice = settings.policy->next({views, count},
+                                                 transfer.demand,
+                                                 settings.limits);
+    if (!choice) {
+        return false;
+    }
+    path   = usable[choice.path];
+    length = std::min<uint64_t>(choice.length.count(), remaining);
+    if (path->rail.reads() && !path->by_messages) {
+        const auto &cap = path->rail.control().attr().cap;
+        length = std::min(length, transfer.kind == Transfer::Kind::Get ?
+                                      cap.get.max_zcopy : cap.put.max_zcopy);
+    }
+    return true;
+}
+
+/* Hands a chunk to the rail's put or get. */
+ucs_status_t BulkSender::post_hardware(Transfer &transfer, Path &path,
+                                       Chunk &chunk)
+{
+    uct_iov_t iov;
+    iov.buffer = const_cast<char *>(transfer.buffer + transfer.assigned);
+    iov.length = chunk.length;
+    iov.memh   = UCT_MEM_HANDLE_NULL;
+    iov.stride = 0;
+    iov.count  = 1;
+
+    uint64_t   remote = transfer.remote + transfer.assigned;
+    uct_rkey_t rkey   = UCT_INVALID_RKEY;
+    if (path.rail.reads()) { /* carry() has seen that both are there */
+        LowerMd &md = path.rail.control().md();
+        rkey        = transfer.keys->get(path.remote.memory, md.component(),
+                                         md.rkey_size());
+        iov.memh    = peer_.engine().nics().handle(*transfer.region,
+                                                   path.rail.memory());
+    }
+    if (transfer.kind != Transfer::Kind::Get) {
+        return uct_ep_put_zcopy(path.ep, &iov, 1, remote, rkey, &chunk.comp);
+    }
+    if (chunk.length < path.rail.control().attr().cap.get.min_zcopy) {
+        return uct_ep_get_bcopy(
+            path.ep,
+            [](void *to, const void *data, size_t length) {
+                memcpy(to, data, length);
+            },
+            iov.buffer, chunk.length, remote, rkey, &chunk.comp);
+    }
+    return uct_ep_get_zcopy(path.ep, &iov, 1, remote, rkey, &chunk.comp);
 }
 
 bool BulkSender::post_chunk(Transfer &transfer, Path &path, size_t length)
@@ -337,30 +327,32 @@ bool BulkSender::post_chunk(Transfer &transfer, Path &path, size_t length)
     chunk->comp.count  = 1;
     chunk->comp.status = UCS_OK;
 
-    uct_iov_t iov;
-    iov.buffer = const_cast<char *>(transfer.buffer + transfer.assigned);
-    iov.length = length;
-    iov.memh   = UCT_MEM_HANDLE_NULL;
-    iov.stride = 0;
-    iov.count  = 1;
-
     /* Counted before posting: a rail that fails inside the call ends other
      * chunks of this transfer, which must not free it under our feet. */
     ++transfer.outstanding;
     path.meter.on_post(now_ns(), sched::Bytes(length));
-    ucs_status_t status = uct_ep_put_zcopy(
-        path.ep, &iov, 1, transfer.remote + transfer.assigned,
-        UCT_INVALID_RKEY, &chunk->comp);
+    bool messages       = carry(transfer, path) == Carry::Messages;
+    ucs_status_t status = UCS_INPROGRESS;
+    if (messages) {
+        chunk->offset = transfer.assigned;
+        chunk->sent   = 0;
+        chunk->number = path.chunk_number++;
+        path.parts.push_back(chunk);
+    } else {
+        status = post_hardware(transfer, path, *chunk);
+    }
     if (status == UCS_OK || status == UCS_INPROGRESS) {
         ++path.chunks;
-        peer_.engine().poller().hold(path.rail.poll_bulk_index());
+        peer_.engine().poller().hold(path.poll_index());
         transfer.assigned += length;
         backlog_          -= length;
         if (transfer.assigned == transfer.length) {
             transfer.queued = false;
             queue_.pop_front();
         }
-        if (transfer.kind == Transfer::Kind::ServeGet) {
+        if (messages) {
+            send_parts(path);
+        } else if (transfer.kind == Transfer::Kind::ServeGet) {
             path.markers.push_back({transfer.op, length});
             send_markers(path);
         }
@@ -420,6 +412,10 @@ void BulkSender::block(Path &path)
     if (path.hook.queued) {
         return;
     }
+    if (path.hook.running) {
+        path.hook.queued = true; /* stays where it is */
+        return;
+    }
     path.hook.req.func  = on_hook;
     ucs_status_t status = uct_ep_pending_add(path.ep, &path.hook.req, 0);
     if (status == UCS_OK) {
@@ -433,18 +429,23 @@ void BulkSender::block(Path &path)
     if (!path.markers.empty()) {
         send_markers(path);
     }
+    if (!path.parts.empty()) {
+        send_parts(path);
+    }
 }
 
 ucs_status_t BulkSender::on_hook(uct_pending_req_t *req)
 {
     Path &path       = *reinterpret_cast<Path::Hook *>(req)->path;
-    path.hook.queued = false;
-    path.blocked     = false;
-    path.connected   = true;
-    if (path.sender.send_markers(path)) {
+    path.hook.queued  = false;
+    path.hook.running = true;
+    path.blocked      = false;
+    path.connected    = true;
+    if (path.sender.send_markers(path) && path.sender.send_parts(path)) {
         path.sender.pump();
     }
-    return UCS_OK;
+    path.hook.running = false;
+    return path.hook.queued ? UCS_ERR_NO_RESOURCE : UCS_OK;
 }
 
 void BulkSender::on_chunk(uct_completion_t *comp)
@@ -462,7 +463,7 @@ void BulkSender::chunk_done(Chunk *chunk)
     chunk->next  = free_chunks_;
     free_chunks_ = chunk;
 
-    peer_.engine().poller().release(path.rail.poll_bulk_index());
+    peer_.engine().poller().release(path.poll_index());
     if (status == UCS_OK) {
         path.meter.on_complete(now_ns(), length);
     } else {
@@ -495,7 +496,7 @@ void BulkSender::finish(Transfer *transfer)
 {
     Transfer done = *transfer;
     free_transfer(transfer);
-    if (done.kind == Transfer::Kind::Put) {
+    if (done.kind != Transfer::Kind::ServeGet) {
         if (done.comp != nullptr) {
             uct_invoke_completion(done.comp, done.status);
         }
@@ -524,47 +525,8 @@ void BulkSender::fail(ucs_status_t status)
         if (path->ep != nullptr) {
             uct_ep_flush(path->ep, UCT_FLUSH_FLAG_CANCEL, nullptr);
         }
+        abandon_parts(*path, status);
     }
-}
-
-bool BulkSender::never_used(uct_ep_h ep) const
-{
-    for (const auto &path : paths_) {
-        if (path->ep == ep) {
-            return !path->connected && path->chunks == 0;
-        }
-    }
-    return false;
-}
-
-bool BulkSender::drop_path(uct_ep_h ep)
-{
-    auto it = std::find_if(paths_.begin(), paths_.end(),
-                           [&](const auto &path) { return path->ep == ep; });
-    if (it == paths_.end()) {
-        return !paths_.empty();
-    }
-    ucs_warn("fuselink: rail %s does not reach %s of peer %016lx: left out",
-             (*it)->rail.name().c_str(), (*it)->remote.name.c_str(),
-             peer_.uuid());
-    uct_ep_pending_purge(ep, [](uct_pending_req_t *, void *) {}, nullptr);
-    uct_ep_destroy(ep);
-    paths_.erase(it);
-    if (paths_.empty()) {
-        return false;
-    }
-    pump();
-    return true;
-}
-
-bool BulkSender::owns(uct_ep_h ep) const
-{
-    for (const auto &path : paths_) {
-        if (path->ep == ep) {
-            return true;
-        }
-    }
-    return std::find(inbound_.begin(), inbound_.end(), ep) != inbound_.end();
 }
 
 } // namespace fuselink

@@ -284,6 +284,9 @@ void pack_rail_table(const RailTable &table, std::vector<uint8_t> &out)
         write_rail_core(w, rail);
         w.value(rail.bytes_per_second);
         w.value(static_cast<uint8_t>(rail.connect_to_ep));
+        w.value(rail.memory);
+        w.value(static_cast<uint8_t>(rail.lane_address.size()));
+        w.bytes(rail.lane_address.data(), rail.lane_address.size());
         size_t name_length = std::min<size_t>(rail.name.size(), 63);
         w.value(static_cast<uint8_t>(name_length));
         w.bytes(rail.name.data(), name_length);
@@ -306,7 +309,16 @@ bool unpack_rail_table(std::span<const uint8_t> in, RailTable &table)
         }
         rail.bytes_per_second = r.value<uint64_t>();
         rail.connect_to_ep    = r.value<uint8_t>() != 0;
-        size_t name_length    = r.value<uint8_t>();
+        rail.memory           = r.value<uint8_t>();
+        size_t lane_length    = r.value<uint8_t>();
+        if (lane_length > kMaxRailAddress ||
+            (rail.memory >= kMaxRails &&
+             rail.memory != RailRecord::kNoKeys)) {
+            return false;
+        }
+        auto lane = r.bytes(lane_length);
+        rail.lane_address.assign(lane.begin(), lane.end());
+        size_t name_length = r.value<uint8_t>();
         if (name_length > 63) {
             return false;
         }

@@ -61,6 +61,12 @@ struct RailRecord {
     std::string          name;           /* "tcp/eth0", table only */
     uint64_t             bytes_per_second = 0; /* reported, table only */
     bool                 connect_to_ep = false; /* table only */
+    /* Table only: device address to connect endpoints to, if not the above. */
+    std::vector<uint8_t> lane_address;
+    /* Table only: slot of its keys, kNoKeys if it needs none. */
+    uint8_t              memory = kNoKeys;
+
+    static constexpr uint8_t kNoKeys = 0xff;
 };
 
 /* All rails of one interface, or the part that fits an interface address. */

@@ -29,6 +29,7 @@ enum class RailAm : uint8_t {
     User    = 0, /* UserHeader, then the user's message */
     Control = 1, /* ControlHeader, then one of the structs below */
     Chunk   = 2, /* ChunkLanded: follows a chunk of a get on the same rail */
+    Data    = 3, /* DataPart, then bytes */
 };
 
 /* In front of each of the user's active messages: 8 bytes, so that the
@@ -51,6 +52,9 @@ enum class ControlType : uint8_t {
     FlushReq = 6,
     FlushAck = 7,
     RailAddr = 8, /* endpoint addresses of connect-to-ep rails */
+    KeyReq   = 9,
+    KeyData  = 10,
+    ChunkAck = 11,
 };
 
 /* First in each control message. sender is the random id of the sending
@@ -128,15 +132,77 @@ struct ChunkLanded {
 } __attribute__((packed));
 static_assert(sizeof(ChunkLanded) == 16);
 
+/* What an endpoint that is connected by name is for. */
+enum class LinkUse : uint8_t {
+    Lane = 0, /* messages */
+    Bulk = 1,
+};
+
+/* Steps of connecting it; see peer/link.h. */
+enum class LinkStep : uint8_t {
+    Ask    = 0, /* with the sender's endpoint address */
+    Answer = 1, /* the same */
+    Ready  = 2,
+    Refuse = 3,
+};
+
 /* RailAddr: this header, then `length` bytes of endpoint address for the path
  * whose rail is `rail` at the receiver and `from` at the sender. */
 struct RailAddr {
     ControlHeader header;
     uint8_t       rail;
     uint8_t       from;
-    uint8_t       is_reply;
+    uint8_t       step; /* LinkStep */
     uint8_t       length;
-    uint32_t      cookie;
+    uint8_t       use;  /* LinkUse */
+    uint8_t       reserved[3];
+} __attribute__((packed));
+
+/* Asks for the keys of NICs for a region of the receiver's. */
+struct KeyReq {
+    ControlHeader header;
+    uint64_t      region_key;
+    uint32_t      region_id;
+    uint16_t      slots;    /* bit per slot of the receiver's NICs */
+    uint16_t      reserved;
+    uint32_t      token;    /* of the sender, comes back in the answer */
+    uint32_t      reserved2;
+} __attribute__((packed));
+
+/* The answer: this header, then for each slot that was asked for its number
+ * (1), the key's length (1; 0: there is none) and the key. */
+struct KeyData {
+    ControlHeader header;
+    uint32_t      token;
+    uint32_t      count;
+} __attribute__((packed));
+
+/* In front of each part of a chunk on a rail that carries bulk data by
+ * messages. Parts of a chunk come in order on one path. */
+struct DataPart {
+    uint64_t sender;     /* id of the sending interface */
+    uint64_t target;     /* put: remote address; get: offset in the buffer */
+    uint64_t key;        /* put: region key; get: the OpId */
+    uint32_t region_id;  /* put */
+    uint32_t chunk;      /* number of the chunk on its path */
+    uint8_t  kind;       /* DataKind */
+    uint8_t  last;       /* 1: the chunk ends with this part */
+    uint8_t  rail;       /* of the sender: names the path in the answer */
+    uint8_t  remote;     /* of the receiver: the same */
+    uint32_t reserved;
+} __attribute__((packed));
+static_assert(sizeof(DataPart) == 40);
+
+enum class DataKind : uint8_t { Put = 0, Get = 1 };
+
+/* Says that a chunk is in memory, or why not. */
+struct ChunkAck {
+    ControlHeader header;
+    uint32_t      chunk;
+    int32_t       status; /* ucs_status_t */
+    uint8_t       rail;   /* as in DataPart */
+    uint8_t       remote;
+    uint8_t       reserved[6];
 } __attribute__((packed));
 
 /** Copies a T out of a received buffer. False when it is too short. The copy

@@ -1,0 +1,83 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_MEMORY_REGION_H
+#define FUSELINK_MEMORY_REGION_H
+
+#include "../rail/lower.h"
+#include "../wire/address.h"
+#include "region_table.h"
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+namespace fuselink {
+
+class NicMemory;
+
+/** Memory that UCT's user registered: what a uct_mem_h of fuselink points to.
+ *  Registered with a NIC when that NIC first needs it. */
+class Region {
+public:
+    Region(void *base, size_t length) : base_(base), length_(length) {}
+
+    void  *base() const { return base_; }
+    size_t length() const { return length_; }
+
+    RegionKey key; /* of the table of regions */
+
+private:
+    friend class NicMemory;
+
+    void  *base_;
+    size_t length_;
+    /* Of NicMemory's slots. Null: not registered (yet). */
+    std::array<std::atomic<uct_mem_h>, wire::kMaxRails> handles_{};
+    std::atomic<uint32_t>                               failed_{0};
+};
+
+/**
+ * The NICs' memory domains that need memory registered. Each has a slot, by
+ * which peers name its keys.
+ *
+ * Thread-safe: one memory domain of fuselink serves several workers. UCX's
+ * own domains keep a cache, so registering again what was registered lately
+ * is cheap.
+ */
+class NicMemory {
+public:
+    static constexpr unsigned kNoSlot = 0xff;
+
+    /** The slot of a domain, given to it at the first call. Only while the
+     *  memory domain opens. kNoSlot if there are too many. */
+    unsigned add(LowerMd &md);
+    unsigned count() const { return static_cast<unsigned>(mds_.size()); }
+    LowerMd &md(unsigned slot) const { return *mds_[slot].md; }
+
+    /** The region's handle in a domain, registered if it was not. nullptr if
+     *  that fails, which is said once for a region and not tried again. */
+    uct_mem_h handle(Region &region, unsigned slot);
+
+    /** Ends all registrations of the region, which nobody uses any more. */
+    void release(Region &region);
+
+    /** Size of a packed key of a slot, bytes. */
+    size_t key_size(unsigned slot) const { return mds_[slot].key_size; }
+    /** Packs the key of a slot; false if the region cannot be registered. */
+    bool   pack(Region &region, unsigned slot, void *out);
+
+private:
+    struct Entry {
+        LowerMd *md;
+        size_t   key_size;
+    };
+
+    uct_mem_h register_with(Region &region, unsigned slot);
+
+    std::vector<Entry> mds_;
+    std::mutex         mutex_; /* registering; not looking up */
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,172 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* Peer: keys of NICs, and bulk data that comes by messages. */
+
+#include "peer.h"
+
+#include "../engine/engine.h"
+
+#include <algorithm>
+
+namespace fuselink {
+
+using wire::ControlType;
+
+void Peer::request_keys(const RegionKey &region,
+                        const std::shared_ptr<NicKeys> &keys)
+{
+    wire::KeyReq request{};
+    for (const auto &remote : bulk_.table().rails) {
+        if (remote.memory < wire::kMaxRails &&
+            keys->state(remote.memory) == NicKeys::State::Unknown) {
+            keys->set_asked(remote.memory);
+            request.slots |= static_cast<uint16_t>(1u << remote.memory);
+        }
+    }
+    if (request.slots == 0) {
+        return;
+    }
+    request.header.type = static_cast<uint8_t>(ControlType::KeyReq);
+    request.region_id   = region.id;
+    request.region_key  = region.key;
+    request.token       = ++key_token_;
+    key_requests_[request.token] = keys;
+    send_control(&request, sizeof(request));
+}
+
+void Peer::on_key_request(const void *data, size_t length)
+{
+    wire::KeyReq request;
+    if (!wire::parse(data, length, request)) {
+        return;
+    }
+    NicMemory &nics = engine_.nics();
+    std::vector<uint8_t> body;
+    wire::KeyData reply{};
+    auto pack = [&](Region *region) {
+        for (unsigned slot = 0; slot < wire::kMaxRails; ++slot) {
+            if (!(request.slots & (1u << slot))) {
+                continue;
+            }
+            uint8_t key[UINT8_MAX];
+            size_t  size = slot < nics.count() ? nics.key_size(slot) : 0;
+            bool    ok   = region != nullptr && size != 0 &&
+                       size <= sizeof(key) && nics.pack(*region, slot, key);
+            body.push_back(static_cast<uint8_t>(slot));
+            body.push_back(static_cast<uint8_t>(ok ? size : 0));
+            body.insert(body.end(), key, key + (ok ? size : 0));
+            ++reply.count;
+        }
+    };
+    if (!engine_.regions().with_region(
+            {request.region_id, request.region_key},
+            [&](Region &region) { pack(&region); })) {
+        pack(nullptr);
+    }
+    reply.header.type = static_cast<uint8_t>(ControlType::KeyData);
+    reply.token       = request.token;
+    send_control(&reply, sizeof(reply), body.data(), body.size());
+}
+
+void Peer::on_key_data(const void *data, size_t length)
+{
+    wire::KeyData reply;
+    if (!wire::parse(data, length, reply)) {
+        return;
+    }
+    auto it = key_requests_.find(reply.token);
+    if (it == key_requests_.end()) {
+        ucs_debug("fuselink: keys that nobody asked for from %016lx", uuid_);
+        return;
+    }
+    std::shared_ptr<NicKeys> keys = std::move(it->second);
+    key_requests_.erase(it);
+
+    auto *at  = static_cast<const uint8_t *>(data) + sizeof(reply);
+    auto *end = static_cast<const uint8_t *>(data) + length;
+    for (uint32_t i = 0; i < reply.count && end - at >= 2; ++i) {
+        unsigned slot = at[0];
+        size_t   size = at[1];
+        at += 2;
+        if (slot >= wire::kMaxRails ||
+            size > static_cast<size_t>(end - at)) {
+            break;
+        }
+        keys->set(slot, {at, size});
+        at += size;
+    }
+    keys->give_up_asked(); /* what the answer left out does not exist */
+    bulk_.pump();
+}
+
+void Peer::ask_for(const Transfer &transfer)
+{
+    wire::OpId op;
+    Get &get   = engine_.gets().begin(op);
+    get.peer   = this;
+    get.comp   = transfer.comp;
+    get.buffer = const_cast<char *>(transfer.buffer);
+    get.length = transfer.length;
+    get.epoch  = transfer.epoch;
+
+    wire::GetReq request{};
+    request.header.type = static_cast<uint8_t>(ControlType::GetReq);
+    request.op          = op;
+    request.remote      = transfer.remote;
+    request.local       = reinterpret_cast<uintptr_t>(transfer.buffer);
+    request.length      = transfer.length;
+    request.region_id   = transfer.remote_region.id;
+    request.region_key  = transfer.remote_region.key;
+    send_control(&request, sizeof(request));
+}
+
+void Peer::on_data_part(const wire::DataPart &part, const char *data,
+                        size_t length)
+{
+    ucs_status_t status = UCS_ERR_INVALID_ADDR;
+    if (part.kind == static_cast<uint8_t>(wire::DataKind::Put)) {
+        if (engine_.regions().contains({part.region_id, part.key},
+                                       part.target, length)) {
+            memcpy(reinterpret_cast<void *>(
+                       static_cast<uintptr_t>(part.target)), data, length);
+            status = UCS_OK;
+        }
+    } else {
+        wire::OpId op;
+        memcpy(&op, &part.key, sizeof(op));
+        Get *get = engine_.gets().find(op);
+        if (get != nullptr && get->peer == this && !get->by_message &&
+            length <= get->length - get->landed &&
+            part.target <= get->length - length) {
+            memcpy(get->buffer + part.target, data, length);
+            get->landed += length;
+            status       = UCS_OK;
+            if (get->landed == get->length) {
+                end_get(*get, UCS_OK);
+            }
+        }
+    }
+    if (status != UCS_OK) {
+        ucs_error("fuselink: %zu bytes of bulk data of peer %016lx are for "
+                  "memory that it may not write: dropped", length, uuid_);
+    }
+    if (status != UCS_OK || part.last) {
+        wire::ChunkAck ack{};
+        ack.header.type = static_cast<uint8_t>(ControlType::ChunkAck);
+        ack.chunk       = part.chunk;
+        ack.status      = status;
+        ack.rail        = part.rail;
+        ack.remote      = part.remote;
+        send_control(&ack, sizeof(ack));
+    }
+}
+
+void Peer::on_chunk_ack(const void *data, size_t length)
+{
+    wire::ChunkAck ack;
+    if (wire::parse(data, length, ack)) {
+        bulk_.on_chunk_ack(ack);
+    }
+}
+
+} // namespace fuselink

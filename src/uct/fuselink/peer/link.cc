@@ -1,0 +1,158 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "link.h"
+
+#include "../engine/engine.h"
+#include "../rail/rail.h"
+#include "peer.h"
+
+namespace fuselink {
+
+using wire::LinkStep;
+
+Link::Link(Rail &rail, const wire::RailRecord &remote, Use use)
+    : rail_(rail), remote_(remote), use_(use)
+{
+}
+
+Link::~Link()
+{
+    drop();
+}
+
+void Link::drop()
+{
+    if (ep_ != nullptr) {
+        uct_ep_pending_purge(ep_, [](uct_pending_req_t *, void *) {}, nullptr);
+        uct_ep_destroy(ep_);
+        ep_ = nullptr;
+        --rail_.qps;
+    }
+}
+
+ucs_status_t Link::create(std::vector<uint8_t> &address)
+{
+    const LowerIface &iface = rail_.control();
+    ucs_status_t status     = iface.create_unconnected_ep(&ep_);
+    if (status != UCS_OK) {
+        ep_ = nullptr;
+        return status;
+    }
+    ++rail_.qps;
+    status = iface.get_ep_address(ep_, address);
+    return status == UCS_OK && address.size() > UINT8_MAX ?
+               UCS_ERR_UNSUPPORTED : status;
+}
+
+ucs_status_t Link::connect(const std::vector<uint8_t> &address)
+{
+    ucs_status_t status = rail_.control().connect_ep(
+        ep_, remote_.lane_address.empty() ? remote_.device_address :
+                                            remote_.lane_address,
+        address);
+    connected_ = status == UCS_OK;
+    return status;
+}
+
+void Link::say(Peer &peer, LinkStep step, const std::vector<uint8_t> &address)
+{
+    wire::RailAddr message{};
+    message.header.type = static_cast<uint8_t>(wire::ControlType::RailAddr);
+    message.rail        = remote_.index;
+    message.from        = rail_.index();
+    message.step        = static_cast<uint8_t>(step);
+    message.use         = static_cast<uint8_t>(use_);
+    message.length      = static_cast<uint8_t>(address.size());
+    peer.send_control(&message, sizeof(message), address.data(),
+                      address.size());
+}
+
+/* No queue pair: the limit is reached, or the NIC has no more. */
+void Link::refuse(Peer &peer)
+{
+    drop();
+    state_ = State::Refused;
+    say(peer, LinkStep::Refuse);
+}
+
+void Link::ask(Peer &peer)
+{
+    if (state_ != State::Idle) {
+        return;
+    }
+    std::vector<uint8_t> address;
+    if (rail_.qps >= peer.engine().settings().max_qps ||
+        create(address) != UCS_OK) {
+        refuse(peer);
+        return;
+    }
+    state_ = State::Asked;
+    say(peer, LinkStep::Ask, address);
+}
+
+bool Link::meant(const wire::RailAddr &message) const
+{
+    return message.use == static_cast<uint8_t>(use_) &&
+           message.rail == rail_.index() && message.from == remote_.index;
+}
+
+ucs_status_t Link::on_message(Peer &peer, const wire::RailAddr &message,
+                              const std::vector<uint8_t> &address)
+{
+    ucs_status_t status = UCS_OK;
+    std::vector<uint8_t> own;
+    switch (static_cast<LinkStep>(message.step)) {
+    case LinkStep::Ask:
+        if (state_ == State::Refused) {
+            say(peer, LinkStep::Refuse);
+            return UCS_OK;
+        }
+        if (state_ == State::Idle) {
+            if (rail_.qps >= peer.engine().settings().max_qps ||
+                create(own) != UCS_OK) {
+                refuse(peer);
+                return UCS_OK;
+            }
+            state_ = State::Answered;
+        } else if (state_ == State::Asked && !connected_) {
+            status = rail_.control().get_ep_address(ep_, own);
+        } else {
+            break;
+        }
+        if (status == UCS_OK) {
+            status = connect(address);
+        }
+        if (status == UCS_OK) {
+            say(peer, LinkStep::Answer, own);
+        }
+        return status;
+    case LinkStep::Answer:
+        if (state_ != State::Asked) {
+            break;
+        }
+        if (!connected_) {
+            status = connect(address);
+        }
+        if (status == UCS_OK) {
+            state_ = State::Ready;
+            say(peer, LinkStep::Ready);
+        }
+        return status;
+    case LinkStep::Ready:
+        if (state_ == State::Answered) {
+            state_ = State::Ready;
+        }
+        return UCS_OK;
+    case LinkStep::Refuse:
+        if (state_ == State::Ready) {
+            break;
+        }
+        drop();
+        state_ = State::Refused;
+        return UCS_OK;
+    }
+    ucs_debug("fuselink: link step %d of peer %016lx out of turn",
+              message.step, peer.uuid());
+    return UCS_OK;
+}
+
+} // namespace fuselink

@@ -1,0 +1,90 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* Peer: the control lane on rails that connect by name. */
+
+#include "peer.h"
+
+#include "../engine/engine.h"
+
+namespace fuselink {
+
+/* The peer's rails are known. Both sides choose the same pair of rails, so
+ * that there is one lane for both directions. */
+void Peer::start_lane()
+{
+    if (!(obstacles_ & kWiring) || lane_) {
+        return;
+    }
+    auto pairs = bulk_.named_pairs();
+    if (pairs.empty()) { /* not of one kind: stay where the hello went */
+        lane_settled();
+        return;
+    }
+    uint64_t mix = engine_.uuid() ^ uuid_;
+    mix ^= mix >> 32;
+    mix ^= mix >> 16;
+    const Path &pair = *pairs[mix % pairs.size()];
+    lane_ = std::make_unique<Link>(pair.rail, pair.remote, Link::Use::Lane);
+    lane_->ask(*this);
+    if (lane_->refused()) {
+        lane_settled();
+    }
+}
+
+void Peer::on_lane_step(const wire::RailAddr &message,
+                        const std::vector<uint8_t> &address)
+{
+    if (!lane_ || !lane_->meant(message)) {
+        ucs_debug("fuselink: peer %016lx wants a lane that is not ours",
+                  uuid_);
+        return;
+    }
+    ucs_status_t status = lane_->on_message(*this, message, address);
+    if (status != UCS_OK) {
+        fail(status);
+    } else if ((obstacles_ & kWiring) &&
+               (lane_->ready() || lane_->refused())) {
+        lane_settled();
+    }
+}
+
+/* Users' messages have waited: none has gone another way, so that they are in
+ * order from the first. */
+void Peer::lane_settled()
+{
+    if (lane_ && lane_->ready()) {
+        uct_ep_pending_purge(hello_, [](uct_pending_req_t *, void *) {},
+                             nullptr);
+        hook_.queued = false;
+        obstacles_  &= ~kBlocked;
+        control_     = lane_->ep();
+        rail_        = &lane_->rail();
+        lane_remote_ = lane_->remote().index;
+    }
+    obstacles_ &= ~kWiring;
+    engine_.defer(*this); /* dispatches what has waited */
+}
+
+/* The key for small puts and gets on the control lane itself;
+ * UCT_INVALID_RKEY if they have to go as messages (for now). */
+uct_rkey_t Peer::lane_rkey(RemoteKey &key)
+{
+    if (!rail_->reads() || control_ == nullptr ||
+        (rail_->by_ep() && control_ == hello_)) {
+        return UCT_INVALID_RKEY;
+    }
+    uint8_t slot = bulk_.memory_slot(lane_remote_);
+    if (slot >= wire::kMaxRails) {
+        return UCT_INVALID_RKEY;
+    }
+    if (!key.nics) {
+        key.nics = std::make_shared<NicKeys>();
+    }
+    if (key.nics->state(slot) == NicKeys::State::Unknown) {
+        request_keys(key.region, key.nics);
+    }
+    LowerMd &md = rail_->control().md();
+    return key.nics->get(slot, md.component(), md.rkey_size());
+}
+
+} // namespace fuselink

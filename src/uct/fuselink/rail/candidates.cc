@@ -1,0 +1,174 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "candidates.h"
+
+#include "../../../ucs_ext/net.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fuselink {
+namespace {
+
+bool natural_less(const std::string &x, const std::string &y)
+{
+    return strverscmp(x.c_str(), y.c_str()) < 0;
+}
+
+/* A resource that fuselink can drive. */
+struct Port {
+    LowerMd                 *md;
+    const LowerMd::Resource *resource;
+    const RailTraits        *traits;
+    size_t                   rank; /* of the transport; 0 is best */
+};
+
+std::vector<Port> usable_ports(const std::vector<std::unique_ptr<LowerMd>> &mds,
+                               const std::vector<const RailTraits *> &tls)
+{
+    std::vector<Port> ports;
+    for (const auto &md : mds) {
+        for (const auto &resource : md->resources()) {
+            const RailTraits *traits = find_traits(resource.tl);
+            auto tl = std::find(tls.begin(), tls.end(), traits);
+            if (traits == nullptr || resource.type != UCT_DEVICE_TYPE_NET ||
+                tl == tls.end() ||
+                !(traits->bootstrap.empty() ||
+                  md->has(traits->bootstrap, resource.device))) {
+                continue;
+            }
+            ports.push_back({md.get(), &resource, traits,
+                             static_cast<size_t>(tl - tls.begin())});
+        }
+    }
+    return ports;
+}
+
+/* Best transport first within a port; ports in an order that does not depend
+ * on how the kernel lists them. IP interfaces last. */
+void sort_ports(std::vector<Port> &ports)
+{
+    std::stable_sort(ports.begin(), ports.end(),
+                     [](const Port &a, const Port &b) {
+                         if (a.traits->routed_by_ip != b.traits->routed_by_ip) {
+                             return b.traits->routed_by_ip;
+                         }
+                         if (a.resource->device != b.resource->device) {
+                             return natural_less(a.resource->device,
+                                                 b.resource->device);
+                         }
+                         return a.rank < b.rank;
+                     });
+}
+
+std::string join(const std::vector<std::string> &names)
+{
+    std::string text;
+    for (const auto &name : names) {
+        text += (text.empty() ? "" : ", ") + name;
+    }
+    return text.empty() ? "none" : text;
+}
+
+} // namespace
+
+bool parse_rail_tls(std::string_view text,
+                    std::vector<const RailTraits *> &tls, std::string &error)
+{
+    tls.clear();
+    std::vector<std::string> known;
+    for (const auto &traits : all_traits()) {
+        known.emplace_back(traits.tl);
+        if (text == "all") {
+            tls.push_back(&traits);
+        }
+    }
+    if (text == "all") {
+        return true;
+    }
+    for (bool more = true; more;) {
+        size_t comma          = text.find(',');
+        std::string_view name = text.substr(0, comma);
+        more                  = comma != std::string_view::npos;
+        text.remove_prefix(more ? comma + 1 : text.size());
+        const RailTraits *traits = find_traits(name);
+        if (traits == nullptr ||
+            std::find(tls.begin(), tls.end(), traits) != tls.end()) {
+            error = (traits == nullptr ? "unknown transport '" :
+                                         "twice the transport '") +
+                    std::string(name) + "'; accepted: 'all' or a list of " +
+                    join(known) + ", best first";
+            return false;
+        }
+        tls.push_back(traits);
+    }
+    return true;
+}
+
+ucs_status_t find_candidates(const std::vector<std::unique_ptr<LowerMd>> &mds,
+                             const RailChoice &choice,
+                             std::vector<RailCandidate> &candidates)
+{
+    const DeviceList &devices = choice.devices;
+    std::vector<Port> ports   = usable_ports(mds, choice.tls);
+    sort_ports(ports);
+
+    std::vector<std::string> seen, driven;
+    auto used = [&](const std::string &name) {
+        return std::any_of(candidates.begin(), candidates.end(),
+                           [&](const RailCandidate &c) {
+                               return c.device == name;
+                           });
+    };
+    for (const auto &port : ports) {
+        const std::string &device = port.resource->device;
+        /* These lead to no other node; whoever names one has a reason. */
+        bool loopback = device == "lo";
+        bool inner    = loopback || net::is_inner_bridge(device);
+        if (!loopback &&
+            std::find(seen.begin(), seen.end(), device) == seen.end()) {
+            seen.push_back(device);
+        }
+        bool again = std::find(driven.begin(), driven.end(), device) !=
+                     driven.end();
+        if (used(device) || !devices.allows(device) ||
+            ((inner || again) && !devices.explicit_names())) {
+            continue;
+        }
+        RailCandidate candidate;
+        candidate.md         = port.md;
+        candidate.traits     = port.traits;
+        candidate.device     = device;
+        candidate.sys_device = port.resource->sys_device;
+        candidate.weight     = choice.weights.weight(device);
+        candidate.named      = devices.explicit_names();
+        if (!port.traits->routed_by_ip) {
+            for (auto &netdev : net::rdma_netdevs(device)) {
+                driven.push_back(std::move(netdev));
+            }
+        }
+        candidates.push_back(std::move(candidate));
+    }
+
+    std::sort(seen.begin(), seen.end(), natural_less);
+    if (devices.explicit_names()) {
+        for (const auto &name : devices.names()) {
+            if (!used(name)) {
+                ucs_error("UCX_FUSELINK_DEVICES: no NIC port '%s' that is up; "
+                          "ports here: %s", name.c_str(), join(seen).c_str());
+                return UCS_ERR_NO_DEVICE;
+            }
+        }
+    }
+    if (candidates.empty() && !seen.empty()) {
+        ucs_warn("UCX_FUSELINK_DEVICES leaves no NIC port, only peers of this "
+                 "node can be reached; ports here: %s", join(seen).c_str());
+    }
+    for (const auto &[name, weight] : choice.weights.entries()) {
+        if (!used(name)) {
+            ucs_warn("UCX_FUSELINK_WEIGHTS: '%s' is not a rail", name.c_str());
+        }
+    }
+    return UCS_OK;
+}
+
+} // namespace fuselink

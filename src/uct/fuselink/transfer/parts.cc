@@ -1,0 +1,116 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* BulkSender: chunks that go by messages, on rails without a put. */
+
+#include "bulk.h"
+
+#include "../engine/engine.h"
+#include "../peer/peer.h"
+
+#include <cstring>
+
+namespace fuselink {
+namespace {
+
+struct PackPart {
+    wire::DataPart header;
+    const char    *data;
+    size_t         length;
+};
+
+size_t pack_part(void *dest, void *arg)
+{
+    auto *part = static_cast<PackPart *>(arg);
+    memcpy(dest, &part->header, sizeof(part->header));
+    memcpy(static_cast<char *>(dest) + sizeof(part->header), part->data,
+           part->length);
+    return sizeof(part->header) + part->length;
+}
+
+} // namespace
+
+/* Sends what the path has room for. False if it has no more: then it is
+ * blocked until it has. */
+bool BulkSender::send_parts(Path &path)
+{
+    const LowerIface &iface = path.by_messages ? path.rail.hello() :
+                                                 path.rail.control();
+    const size_t most = iface.attr().cap.am.max_bcopy - sizeof(wire::DataPart);
+    while (!path.parts.empty() && !peer_.failed()) {
+        Chunk    *chunk    = path.parts.front();
+        Transfer &transfer = *chunk->transfer;
+        size_t    at       = chunk->offset + chunk->sent;
+        PackPart  part{};
+        part.data              = transfer.buffer + at;
+        part.length            = std::min(most, chunk->length - chunk->sent);
+        part.header.sender     = peer_.engine().uuid();
+        part.header.chunk      = chunk->number;
+        part.header.last       = chunk->sent + part.length == chunk->length;
+        part.header.rail       = path.rail.index();
+        part.header.remote     = path.remote.index;
+        if (transfer.kind == Transfer::Kind::Put) {
+            part.header.kind      = static_cast<uint8_t>(wire::DataKind::Put);
+            part.header.target    = transfer.remote + at;
+            part.header.key       = transfer.remote_region.key;
+            part.header.region_id = transfer.remote_region.id;
+        } else {
+            part.header.kind   = static_cast<uint8_t>(wire::DataKind::Get);
+            part.header.target = at;
+            memcpy(&part.header.key, &transfer.op, sizeof(transfer.op));
+        }
+        ssize_t sent = uct_ep_am_bcopy(path.ep,
+                                       static_cast<uint8_t>(wire::RailAm::Data),
+                                       pack_part, &part, 0);
+        if (sent == UCS_ERR_NO_RESOURCE) {
+            block(path);
+            return false;
+        }
+        if (sent < 0) {
+            peer_.fail(static_cast<ucs_status_t>(sent));
+            return false;
+        }
+        chunk->sent += part.length;
+        if (chunk->sent == chunk->length) {
+            path.parts.pop_front();
+            path.unacked.push_back(chunk);
+        }
+    }
+    return true;
+}
+
+void BulkSender::on_chunk_ack(const wire::ChunkAck &ack)
+{
+    for (auto &path : paths_) {
+        if (path->rail.index() != ack.rail ||
+            path->remote.index != ack.remote) {
+            continue;
+        }
+        if (path->unacked.empty() ||
+            path->unacked.front()->number != ack.chunk) {
+            break;
+        }
+        Chunk *chunk = path->unacked.front();
+        path->unacked.pop_front();
+        chunk->comp.status = ack.status == UCS_OK ? UCS_OK :
+                                                    UCS_ERR_IO_ERROR;
+        chunk_done(chunk);
+        return;
+    }
+    ucs_debug("fuselink: peer %016lx acknowledges a chunk that was not sent",
+              peer_.uuid());
+}
+
+/* The peer has failed: nobody will acknowledge these. */
+void BulkSender::abandon_parts(Path &path, ucs_status_t status)
+{
+    for (auto *list : {&path.parts, &path.unacked}) {
+        while (!list->empty()) {
+            Chunk *chunk = list->front();
+            list->pop_front();
+            chunk->comp.status = status;
+            chunk_done(chunk);
+        }
+    }
+}
+
+} // namespace fuselink

@@ -1,0 +1,311 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* BulkSender: which paths there are, and connecting them. */
+
+#include "bulk.h"
+
+#include "../engine/engine.h"
+#include "../peer/peer.h"
+
+#include <algorithm>
+
+namespace fuselink {
+
+Path::Path(BulkSender &sender_, Rail &rail_, const wire::RailRecord &remote_)
+    : sender(sender_), rail(rail_), remote(remote_), hook{},
+      weight(remote_.bytes_per_second != 0 ?
+                 std::min(rail_.speed(), double(remote_.bytes_per_second)) :
+                 rail_.speed()),
+      meter(weight)
+{
+    hook.path = this;
+}
+
+unsigned Path::poll_index() const
+{
+    return by_messages ? rail.poll_hello_index() : rail.poll_bulk_index();
+}
+
+size_t BulkSender::set_table(const wire::RailTable &table)
+{
+    Engine &engine = peer_.engine();
+    table_         = table;
+    table_known_   = true;
+    for (const auto &remote : table.rails) {
+        Rail::Route route = Rail::route_to(remote, engine.uuid(), table.uuid);
+        for (const auto &rail : engine.rails()) {
+            if (rail->traits().routed_by_ip && rail->reaches(remote, route)) {
+                add_path(*rail, remote);
+            }
+        }
+    }
+    pair_rails();
+    return paths_.size();
+}
+
+/* Where every NIC reaches every other, each is paired with the one at its own
+ * place in the order, over and over on the side that has fewer. The other
+ * pairs would add connections and no wire. */
+void BulkSender::pair_rails()
+{
+    for (const auto &traits : all_traits()) {
+        if (traits.routed_by_ip) {
+            continue;
+        }
+        std::vector<Rail *> own;
+        std::vector<const wire::RailRecord *> theirs;
+        for (const auto &rail : peer_.engine().rails()) {
+            bool any = false;
+            for (const auto &remote : table_.rails) {
+                any = any || (&rail->traits() == &traits &&
+                              rail->reaches(remote, {}));
+            }
+            if (any) {
+                own.push_back(rail.get());
+            }
+        }
+        for (const auto &remote : table_.rails) {
+            if (std::any_of(own.begin(), own.end(), [&](const Rail *rail) {
+                    return rail->reaches(remote, {});
+                })) {
+                theirs.push_back(&remote);
+            }
+        }
+        for (size_t i = 0; !own.empty() &&
+                           i < std::max(own.size(), theirs.size()); ++i) {
+            Rail &rail         = *own[i % own.size()];
+            const auto &remote = *theirs[i % theirs.size()];
+            if (rail.reaches(remote, {})) {
+                add_path(rail, remote);
+            }
+        }
+    }
+}
+
+void BulkSender::add_path(Rail &rail, const wire::RailRecord &remote)
+{
+    if (paths_.size() == sched::max_paths) {
+        return;
+    }
+    ucs_debug("fuselink: path to %016lx: %s -> %s", peer_.uuid(),
+              rail.name().c_str(), remote.name.c_str());
+    auto path = std::make_unique<Path>(*this, rail, remote);
+    if (rail.by_ep()) {
+        path->link = std::make_unique<Link>(rail, remote, Link::Use::Bulk);
+    }
+    path->by_messages = rail.by_messages();
+    reads_            = reads_ || rail.reads();
+    paths_.push_back(std::move(path));
+}
+
+uint8_t BulkSender::memory_slot(uint8_t rail) const
+{
+    for (const auto &remote : table_.rails) {
+        if (remote.index == rail) {
+            return remote.memory;
+        }
+    }
+    return wire::RailRecord::kNoKeys;
+}
+
+std::vector<const Path *> BulkSender::named_pairs() const
+{
+    std::vector<const Path *> pairs;
+    for (const auto &path : paths_) {
+        if (path->rail.by_ep()) {
+            pairs.push_back(path.get());
+        }
+    }
+    return pairs;
+}
+
+bool BulkSender::connect(Path &path)
+{
+    if (path.state == Path::State::Asked) {
+        return false;
+    }
+    if (path.link && !path.link->refused()) {
+        path.link->ask(peer_);
+        if (path.link->ready()) {
+            path.ep    = path.link->ep();
+            path.state = Path::State::Ready;
+        }
+        if (!path.link->refused()) {
+            return path.state == Path::State::Ready;
+        }
+    }
+    path.by_messages = path.by_messages || path.link != nullptr;
+    const LowerIface &iface = path.by_messages ? path.rail.hello() :
+                                                 path.rail.bulk();
+    if (!peer_.engine().settings().connect_ep || !path.rail.traits().stream) {
+        ucs_status_t status = iface.create_ep(path.remote.device_address,
+                                              path.remote.iface_address,
+                                              &path.ep);
+        if (status != UCS_OK) {
+            ucs_error("fuselink: cannot connect %s to rail %s of peer: %s",
+                      path.rail.name().c_str(), path.remote.name.c_str(),
+                      ucs_status_string(status));
+            path.ep = nullptr;
+            peer_.fail(status);
+            return false;
+        }
+        path.state = Path::State::Ready;
+        block(path); /* until it is connected */
+        return true;
+    }
+
+    std::vector<uint8_t> address;
+    ucs_status_t status = iface.create_unconnected_ep(&path.ep);
+    if (status == UCS_OK) {
+        status = iface.get_ep_address(path.ep, address);
+    } else {
+        path.ep = nullptr;
+    }
+    if (status != UCS_OK || address.size() > UINT8_MAX) {
+        peer_.fail(status != UCS_OK ? status : UCS_ERR_UNSUPPORTED);
+        return false;
+    }
+    path.state = Path::State::Asked;
+    wire::RailAddr message{};
+    message.header.type = static_cast<uint8_t>(wire::ControlType::RailAddr);
+    message.rail        = path.remote.index;
+    message.from        = path.rail.index();
+    message.use         = static_cast<uint8_t>(wire::LinkUse::Bulk);
+    message.length      = static_cast<uint8_t>(address.size());
+    peer_.send_control(&message, sizeof(message), address.data(),
+                       address.size());
+    return false;
+}
+
+void BulkSender::on_rail_address(const wire::RailAddr &message,
+                                 const std::vector<uint8_t> &address)
+{
+    Engine &engine = peer_.engine();
+    for (auto &path : paths_) {
+        if (path->link && path->link->meant(message)) {
+            ucs_status_t status = path->link->on_message(peer_, message,
+                                                         address);
+            if (status != UCS_OK) {
+                peer_.fail(status);
+            } else {
+                pump();
+            }
+            return;
+        }
+    }
+    if (message.step == static_cast<uint8_t>(wire::LinkStep::Answer)) {
+        for (auto &path : paths_) {
+            if (path->rail.index() == message.rail &&
+                path->remote.index == message.from &&
+                path->state == Path::State::Asked) {
+                ucs_status_t status = path->rail.bulk().connect_ep(
+                    path->ep, path->remote.device_address, address);
+                if (status != UCS_OK) {
+                    peer_.fail(status);
+                    return;
+                }
+                path->state = Path::State::Ready;
+                pump();
+                return;
+            }
+        }
+        ucs_debug("fuselink: unasked endpoint address for rail %d",
+                  message.rail);
+        return;
+    }
+
+    auto remote = std::find_if(table_.rails.begin(), table_.rails.end(),
+                               [&](const wire::RailRecord &r) {
+                                   return r.index == message.from;
+                               });
+    if (message.rail >= engine.rails().size() ||
+        remote == table_.rails.end() ||
+        inbound_.size() >= sched::max_paths) {
+        ucs_debug("fuselink: endpoint address for an unknown rail");
+        return;
+    }
+    /* The transport trusts the address that it is given to be one of its
+     * own kind: only a pair that could be a path gets that far. */
+    const Rail &rail = *engine.rails()[message.rail];
+    if (!rail.reaches(*remote, Rail::route_to(*remote, engine.uuid(),
+                                              table_.uuid))) {
+        ucs_debug("fuselink: endpoint address for rails that are no path");
+        return;
+    }
+    if (!engine.settings().connect_ep) {
+        ucs_error("fuselink: peer %016lx connects endpoint to endpoint and "
+                  "this process does not: UCX_FUSELINK_CONNECT must be the "
+                  "same on both sides", peer_.uuid());
+        peer_.fail(UCS_ERR_UNSUPPORTED);
+        return;
+    }
+    const LowerIface &iface = rail.control();
+    std::vector<uint8_t> own;
+    uct_ep_h ep;
+    ucs_status_t status = iface.create_unconnected_ep(&ep);
+    if (status != UCS_OK) {
+        peer_.fail(status);
+        return;
+    }
+    inbound_.push_back(ep);
+    status = iface.get_ep_address(ep, own);
+    if (status == UCS_OK) {
+        status = iface.connect_ep(ep, remote->device_address, address);
+    }
+    if (status != UCS_OK || own.size() > UINT8_MAX) {
+        peer_.fail(status != UCS_OK ? status : UCS_ERR_UNSUPPORTED);
+        return;
+    }
+    wire::RailAddr reply{};
+    reply.header.type = static_cast<uint8_t>(wire::ControlType::RailAddr);
+    reply.rail        = message.from;
+    reply.from        = message.rail;
+    reply.step        = static_cast<uint8_t>(wire::LinkStep::Answer);
+    reply.use         = static_cast<uint8_t>(wire::LinkUse::Bulk);
+    reply.length      = static_cast<uint8_t>(own.size());
+    peer_.send_control(&reply, sizeof(reply), own.data(), own.size());
+}
+
+bool BulkSender::never_used(uct_ep_h ep) const
+{
+    for (const auto &path : paths_) {
+        if (path->ep == ep) {
+            return !path->connected && path->chunks == 0;
+        }
+    }
+    return false;
+}
+
+bool BulkSender::drop_path(uct_ep_h ep)
+{
+    auto it = std::find_if(paths_.begin(), paths_.end(),
+                           [&](const auto &path) { return path->ep == ep; });
+    if (it == paths_.end()) {
+        return !paths_.empty();
+    }
+    ucs_warn("fuselink: rail %s does not reach %s of peer %016lx: left out",
+             (*it)->rail.name().c_str(), (*it)->remote.name.c_str(),
+             peer_.uuid());
+    if (!(*it)->link_owns()) {
+        uct_ep_pending_purge(ep, [](uct_pending_req_t *, void *) {}, nullptr);
+        uct_ep_destroy(ep);
+    }
+    paths_.erase(it);
+    if (paths_.empty()) {
+        return false;
+    }
+    pump();
+    return true;
+}
+
+bool BulkSender::owns(uct_ep_h ep) const
+{
+    for (const auto &path : paths_) {
+        if (path->ep == ep || (path->link && path->link->ep() == ep)) {
+            return true;
+        }
+    }
+    return std::find(inbound_.begin(), inbound_.end(), ep) != inbound_.end();
+}
+
+} // namespace fuselink
