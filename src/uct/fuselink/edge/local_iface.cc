@@ -6,7 +6,9 @@
 #include "md.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 namespace fuselink {
 namespace {
@@ -176,6 +178,36 @@ ucs_status_t LocalIface::on_error(void *arg, uct_ep_h ep, ucs_status_t status)
     return uct_iface_handle_ep_err(&iface->super, &it->second->super, status);
 }
 
+namespace {
+
+/* True if UCX's own lanes to the node may be enabled beside ours, as far as
+ * the environment tells. UCP would split a message over ours and its own,
+ * which are one and the same memory. */
+bool beside_own_lanes()
+{
+    const char *setting = getenv("UCX_TLS");
+    if (setting == nullptr || setting[0] == '^') {
+        return true;
+    }
+    static constexpr std::string_view kOwn[] = {
+        "all", "sm", "shm", "mm", "posix", "sysv", "cma", "knem", "xpmem"};
+    for (std::string_view rest(setting); !rest.empty();) {
+        size_t comma = rest.find(',');
+        if (std::find(std::begin(kOwn), std::end(kOwn),
+                      rest.substr(0, comma)) != std::end(kOwn)) {
+            return true;
+        }
+        rest.remove_prefix(comma == std::string_view::npos ? rest.size() :
+                                                             comma + 1);
+    }
+    return false;
+}
+
+/* UCP leaves out lanes that are this many times slower than another. */
+constexpr double kSlower = 64;
+
+} // namespace
+
 ucs_status_t LocalIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
 {
     LocalIface &iface = from(tl_iface);
@@ -214,6 +246,12 @@ ucs_status_t LocalIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
         attr->cap.flags |= UCT_IFACE_FLAG_PUT_ZCOPY | UCT_IFACE_FLAG_GET_ZCOPY;
         attr->cap.put.max_zcopy = attr->cap.get.max_zcopy = SIZE_MAX;
         attr->cap.put.max_iov   = attr->cap.get.max_iov   = SIZE_MAX;
+    }
+    if (beside_own_lanes()) {
+        attr->bandwidth.dedicated /= kSlower;
+        attr->bandwidth.shared    /= kSlower;
+        attr->latency.c           *= kSlower;
+        attr->priority             = 0;
     }
     return UCS_OK;
 }
