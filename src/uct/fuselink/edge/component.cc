@@ -46,7 +46,8 @@ ucs_status_t component_rkey_compare(uct_component_t *, uct_rkey_t rkey1,
                                     const uct_rkey_compare_params_t *,
                                     int *result)
 {
-    const RegionKey &one = region_key(rkey1), &two = region_key(rkey2);
+    const RegionKey &one = remote_key(rkey1).region;
+    const RegionKey &two = remote_key(rkey2).region;
     auto order = std::tie(one.id, one.key) <=> std::tie(two.id, two.key);
     *result    = order < 0 ? -1 : order > 0 ? 1 : 0;
     return UCS_OK;
