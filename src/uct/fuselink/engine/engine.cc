@@ -51,6 +51,12 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
         ucs_status_t status = Rail::open(candidate,
                                          static_cast<uint8_t>(rails_.size()),
                                          *this, lower, rail);
+        if (status == UCS_OK && !candidate.named && adds_little(*rail)) {
+            ucs_debug("fuselink: %s is not used beside much faster RDMA NICs "
+                      "unless UCX_FUSELINK_DEVICES names it",
+                      rail->name().c_str());
+            continue;
+        }
         if (status == UCS_OK) {
             status = set_handlers(*rail);
         }
@@ -71,6 +77,19 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
         return UCS_ERR_NO_DEVICE;
     }
     return UCS_OK;
+}
+
+/* A TCP port beside RDMA NICs that are far faster, most likely one of a
+ * management network: it costs the CPU more than it brings. RDMA candidates
+ * come first, so they are all open by now. */
+bool Engine::adds_little(const Rail &rail) const
+{
+    constexpr double kShare = 1.0 / 8;
+    return rail.traits().routed_by_ip &&
+           std::any_of(rails_.begin(), rails_.end(), [&](const auto &other) {
+               return !other->traits().routed_by_ip &&
+                      rail.speed() < kShare * other->speed();
+           });
 }
 
 ucs_status_t Engine::set_handlers(Rail &rail)

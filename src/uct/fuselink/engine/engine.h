@@ -107,6 +107,7 @@ private:
                                       ucs_status_t status);
     static void         release_user_desc(uct_recv_desc_t *self, void *desc);
 
+    bool         adds_little(const Rail &rail) const;
     ucs_status_t set_handlers(Rail &rail);
     unsigned     run_deferred();
     Peer        *peer_of_hello(const wire::ControlHeader &header,
