@@ -84,6 +84,12 @@ std::vector<Case> settings_cases()
                              "NODE_LANES", bad, lanes));
     }
 
+    const char *tls = "accepted: 'all' or a list of rc_mlx5, dc_mlx5";
+    for (const char *bad : {"rc", "", "tcp,", "tcp,tcp", "all,tcp"}) {
+        cases.push_back(make(std::string("rail_tls.") + bad, domain_refuses,
+                             "RAIL_TLS", bad, tls));
+    }
+
     const char *chunks = "accepted: 1 <= MIN_CHUNK <= MAX_CHUNK";
     add("chunk.zero", iface_refuses, "MIN_CHUNK", "0", chunks);
     add("chunk.crossed", iface_refuses, "MIN_CHUNK", "8m", chunks);
