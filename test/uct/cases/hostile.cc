@@ -67,9 +67,8 @@ public:
         : domain_("tcp"), iface_(domain_, worker, "nic0", "tcp"),
           memory_(domain_, kSize), table_(rails_of(victim))
     {
-        for (const auto &rail : table_.rails) {
-            Address at{rail.device_address, rail.iface_address};
-            eps_.push_back(std::make_unique<Endpoint>(iface_, at));
+        for (size_t i = 0; i < table_.rails.size(); ++i) {
+            eps_.push_back(connect(i));
         }
         iface_.on_message(static_cast<uint8_t>(RailAm::Control),
                           [this](void *data, size_t length, unsigned) {
@@ -88,6 +87,7 @@ public:
         wire::ControlHeader header{};
         header.type    = static_cast<uint8_t>(type);
         header.version = wire::kProtocolVersion;
+        header.session = 1;
         header.sender  = uuid_;
         return header;
     }
@@ -95,8 +95,21 @@ public:
     void send(const Message &message, RailAm id = RailAm::Control)
     {
         Bytes bytes = Message(message).bytes();
-        eps_[0]->am_bcopy(static_cast<uint8_t>(id), bytes.data(),
-                          bytes.size());
+        for (unsigned tries = 0; tries < 3;) {
+            ssize_t sent = eps_[0]->try_am_bcopy(static_cast<uint8_t>(id),
+                                                 bytes.data(), bytes.size());
+            if (sent >= 0) {
+                return;
+            }
+            if (sent == UCS_ERR_NO_RESOURCE) {
+                iface_.worker().progress();
+                continue;
+            }
+            /* The victim has had enough, and does not mind another call. */
+            eps_[0] = connect(0);
+            ++tries;
+        }
+        fail("the victim takes no messages any more");
     }
 
     /* The table of one rail that is this interface. */
@@ -116,8 +129,9 @@ public:
 
     Message hello_with(const wire::RailTable &table) const
     {
-        wire::ControlHeader head = header(ControlType::Hello);
-        head.flags               = wire::kHelloWantReply;
+        wire::Hello head{};
+        head.header       = header(ControlType::Hello);
+        head.header.flags = wire::kHelloWantReply;
         std::vector<uint8_t> packed;
         wire::pack_rail_table(table, packed);
         return Message(head).add(packed.data(), packed.size());
@@ -126,7 +140,14 @@ public:
     void finish()
     {
         for (auto &ep : eps_) {
-            ep->flush_now();
+            iface_.worker().until(
+                [&] {
+                    ucs_status_t status = uct_ep_flush(
+                        ep->handle(), UCT_FLUSH_FLAG_LOCAL, nullptr);
+                    return status != UCS_INPROGRESS &&
+                           status != UCS_ERR_NO_RESOURCE;
+                },
+                "the attacker's flush");
         }
         iface_.worker().for_seconds(0.05);
     }
@@ -139,6 +160,13 @@ public:
     const Bytes &data() const { return data_; }
 
 private:
+    std::unique_ptr<Endpoint> connect(size_t rail)
+    {
+        Address at{table_.rails[rail].device_address,
+                   table_.rails[rail].iface_address};
+        return std::make_unique<Endpoint>(iface_, at);
+    }
+
     ucs_status_t on_control(const void *data, size_t length)
     {
         wire::ControlHeader head;
@@ -285,7 +313,7 @@ void bad_hellos(Attacker &a, const Known &)
     }
     Random random(1);
     for (int i = 0; i < 300; ++i) {
-        Message message(a.header(ControlType::Hello));
+        Message message(wire::Hello{a.header(ControlType::Hello)});
         Bytes body(random.below(200));
         fill(body.data(), body.size(), random.next());
         if (body.size() > 8) {
@@ -298,8 +326,8 @@ void bad_hellos(Attacker &a, const Known &)
     /* The victim's own name, and none. */
     wire::RailTable table = a.victims_table();
     a.send(a.hello_with(table));
-    wire::ControlHeader head = a.header(ControlType::Hello);
-    head.sender              = table.uuid;
+    wire::Hello head{a.header(ControlType::Hello)};
+    head.header.sender = table.uuid;
     std::vector<uint8_t> packed;
     wire::pack_rail_table(table, packed);
     a.send(Message(head).add(packed.data(), packed.size()));
@@ -491,7 +519,7 @@ void unasked_answers(Attacker &a, const Known &)
         address.header   = a.header(ControlType::RailAddr);
         address.rail     = static_cast<uint8_t>(random.below(20));
         address.from     = static_cast<uint8_t>(random.below(20));
-        address.step = 1;
+        address.step     = 1;
         address.length   = static_cast<uint8_t>(random.below(64));
         a.send(Message(address).add(
             data, random.below(2) ? address.length : random.below(64)));

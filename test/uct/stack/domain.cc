@@ -101,6 +101,12 @@ Memory::~Memory()
     free(data_);
 }
 
+void Memory::deregister()
+{
+    REQUIRE_OK(uct_md_mem_dereg(domain_.handle(), memh_));
+    memh_ = nullptr;
+}
+
 Bytes Memory::describe() const
 {
     Bytes text(16 + domain_.attr().rkey_packed_size);

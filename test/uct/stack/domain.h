@@ -56,6 +56,9 @@ public:
     /** What another process needs to reach it. */
     Bytes describe() const;
 
+    /** Ends the registration; the memory stays. */
+    void deregister();
+
 private:
     const Domain &domain_;
     size_t        size_;

@@ -187,6 +187,24 @@ void Endpoint::flush_now(double seconds)
     REQUIRE(status == UCS_OK, "flush: %s", ucs_status_string(status));
 }
 
+void Endpoint::cancel(Op &op)
+{
+    op.posted(uct_ep_flush(ep_, UCT_FLUSH_FLAG_CANCEL, op.comp()));
+}
+
+void Endpoint::cancel_now(double seconds)
+{
+    ucs_status_t status = UCS_OK;
+    iface_.worker().until(
+        [&] {
+            status = uct_ep_flush(ep_, UCT_FLUSH_FLAG_CANCEL, nullptr);
+            return status != UCS_INPROGRESS;
+        },
+        "flush with cancel", seconds);
+    REQUIRE(status == UCS_OK, "flush with cancel: %s",
+            ucs_status_string(status));
+}
+
 void Endpoint::finish(Op &op, const char *what)
 {
     iface_.worker().until([&] { return op.done(); }, what, 30);

@@ -90,6 +90,10 @@ public:
     /** Flushes by calling again and again, without a completion. */
     void flush_now(double seconds = 30);
 
+    /** Gives all operations up: begins, or does it by calling again. */
+    void cancel(Op &op);
+    void cancel_now(double seconds = 30);
+
     /** Waits for an operation and checks that it went well, once. */
     void finish(Op &op, const char *what);
 

@@ -45,6 +45,7 @@ public:
 
     /** How often the error handler was called, by endpoint. */
     const std::map<uct_ep_h, unsigned> &errors() const { return errors_; }
+    void forget_errors() { errors_.clear(); }
     ucs_status_t last_error() const { return last_error_; }
 
     /** The status of opening this device, which is closed again. */

@@ -65,8 +65,8 @@ void RailsEp::set_ops(uct_iface_ops_t &ops)
                          size_t iovcnt, unsigned flags,
                          uct_completion_t *comp) {
         UCT_CHECK_AM_ID(id);
-        return peer(ep).am_zcopy(id, header, header_length, iov, iovcnt,
-                                 flags, comp);
+        return peer(ep).am_zcopy(from(ep).user_, id, header, header_length,
+                                 iov, iovcnt, flags, comp);
     };
     ops.ep_put_short = [](uct_ep_h ep, const void *buffer, unsigned length,
                           uint64_t remote_addr, uct_rkey_t rkey) {
@@ -81,21 +81,21 @@ void RailsEp::set_ops(uct_iface_ops_t &ops)
                           uint64_t remote_addr, uct_rkey_t rkey,
                           uct_completion_t *comp) {
         UCT_CHECK_IOV_SIZE(iovcnt, 1ul, "fuselink put_zcopy");
-        return peer(ep).put_zcopy(iov, iovcnt, remote_addr, remote_key(rkey),
-                                  comp);
+        return peer(ep).put_zcopy(from(ep).user_, iov, iovcnt, remote_addr,
+                                  remote_key(rkey), comp);
     };
     ops.ep_get_bcopy = [](uct_ep_h ep, uct_unpack_callback_t unpack, void *arg,
                           size_t length, uint64_t remote_addr, uct_rkey_t rkey,
                           uct_completion_t *comp) {
-        return peer(ep).get_bcopy(unpack, arg, length, remote_addr,
-                                  remote_key(rkey), comp);
+        return peer(ep).get_bcopy(from(ep).user_, unpack, arg, length,
+                                  remote_addr, remote_key(rkey), comp);
     };
     ops.ep_get_zcopy = [](uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                           uint64_t remote_addr, uct_rkey_t rkey,
                           uct_completion_t *comp) {
         UCT_CHECK_IOV_SIZE(iovcnt, 1ul, "fuselink get_zcopy");
-        return peer(ep).get_zcopy(iov, iovcnt, remote_addr, remote_key(rkey),
-                                  comp);
+        return peer(ep).get_zcopy(from(ep).user_, iov, iovcnt, remote_addr,
+                                  remote_key(rkey), comp);
     };
     ops.ep_pending_add = [](uct_ep_h ep, uct_pending_req_t *req, unsigned) {
         return peer(ep).pending_add(from(ep).user_, req);
@@ -105,7 +105,7 @@ void RailsEp::set_ops(uct_iface_ops_t &ops)
         peer(ep).pending_purge(from(ep).user_, cb, arg);
     };
     ops.ep_flush = [](uct_ep_h ep, unsigned flags, uct_completion_t *comp) {
-        return peer(ep).flush(flags, comp);
+        return peer(ep).flush(&from(ep).user_, flags, comp);
     };
     ops.ep_fence = [](uct_ep_h ep, unsigned) { return peer(ep).fence(); };
     ops.ep_check = [](uct_ep_h ep, unsigned flags, uct_completion_t *comp) {

@@ -116,7 +116,10 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     device_address_.magic   = wire::kDeviceMagic;
     device_address_.version = wire::kProtocolVersion;
     device_address_.kind    = static_cast<uint8_t>(wire::DeviceKind::Rails);
-    device_address_.node    = md.node_signature();
+    /* Without the node's lanes each interface is a node of its own. */
+    device_address_.node    = md.message_lane() != nullptr ?
+        md.node_signature() :
+        ucs_generate_uuid(reinterpret_cast<uintptr_t>(this));
     return UCS_OK;
 }
 
@@ -273,7 +276,7 @@ ucs_status_t RailsIface::get_address(uct_iface_h tl_iface,
 
 int RailsIface::is_reachable(const uct_iface_h tl_iface,
                              const uct_device_addr_t *dev_addr,
-                             const uct_iface_addr_t *)
+                             const uct_iface_addr_t *iface_addr)
 {
     const wire::DeviceAddress &own = from(tl_iface).device_address_;
     wire::DeviceAddress peer;
@@ -288,7 +291,18 @@ int RailsIface::is_reachable(const uct_iface_h tl_iface,
     }
     /* Peers of this node are reached by device `node`, this process by
      * `self`; offering both would make UCP stripe over them. */
-    return peer.node != own.node;
+    if (peer.node == own.node) {
+        return 0;
+    }
+    if (iface_addr == nullptr) {
+        return 1;
+    }
+    /* UCX takes another transport then, if it has one. */
+    wire::RailTable table;
+    auto *bytes = reinterpret_cast<const uint8_t *>(iface_addr);
+    return wire::unpack_iface_address({bytes, wire::kMaxIfaceAddress},
+                                      table) &&
+           from(tl_iface).engine().reaches(table);
 }
 
 ucs_status_t RailsIface::flush(uct_iface_h iface, unsigned,

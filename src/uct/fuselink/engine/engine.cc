@@ -23,7 +23,14 @@ Engine::Engine(uct_base_iface_t &owner, RegionTable &regions, NicMemory &nics,
 
 Engine::~Engine()
 {
-    /* Endpoints before the interfaces that they belong to. */
+    /* The users of all peers hear of the end while everything is there yet;
+     * then endpoints, before the interfaces that they belong to. */
+    for (const auto &[uuid, peer] : peers_) {
+        peer->abandon();
+    }
+    for (const auto &peer : gone_) {
+        peer->abandon();
+    }
     peers_.clear();
     gone_.clear();
 }
@@ -126,25 +133,96 @@ size_t Engine::max_message() const
     return most;
 }
 
+Peer *Engine::new_peer(uint64_t uuid)
+{
+    if (++last_session_ == 0) { /* means "not known" on the wire */
+        ++last_session_;
+    }
+    auto &slot = peers_[uuid];
+    slot       = std::make_unique<Peer>(*this, uuid, last_session_);
+    return slot.get();
+}
+
+/* Makes room for a peer's next connection. */
+void Engine::retire(PeerSlot &slot)
+{
+    defer(*slot);
+    gone_.push_back(std::move(slot));
+}
+
+/* Only from run_deferred(): no code of a peer is on the stack. */
+void Engine::bury(Peer *peer)
+{
+    std::erase(deferred_, peer);
+    auto it = peers_.find(peer->uuid());
+    if (it != peers_.end() && it->second.get() == peer) {
+        peers_.erase(it);
+        return;
+    }
+    std::erase_if(gone_, [&](const PeerSlot &one) {
+        return one.get() == peer;
+    });
+}
+
 ucs_status_t Engine::connect(const wire::RailTable &address, Peer *&peer)
 {
-    auto &slot = peers_[address.uuid];
-    if (slot && slot->failed()) {
-        gone_.push_back(std::move(slot));
+    auto it = peers_.find(address.uuid);
+    if (it != peers_.end() && it->second->failed()) {
+        retire(it->second);
+        peers_.erase(it);
+        it = peers_.end();
     }
-    if (!slot) {
-        slot = std::make_unique<Peer>(*this, address.uuid);
+    peer = it != peers_.end() ? it->second.get() : nullptr;
+    if (peer != nullptr && peer->connected()) {
+        return UCS_OK;
     }
-    if (!slot->connected()) {
-        ucs_status_t status = slot->connect(address);
-        if (status != UCS_OK) {
-            std::erase(deferred_, slot.get());
-            peers_.erase(address.uuid);
-            return status;
+    bool is_new = peer == nullptr;
+    if (is_new) {
+        peer = new_peer(address.uuid);
+    }
+    ucs_status_t status = peer->connect(address);
+    if (status != UCS_OK && is_new) {
+        std::erase(deferred_, peer);
+        peers_.erase(address.uuid);
+    } else if (status != UCS_OK) {
+        peer->fail(status);
+    }
+    return status;
+}
+
+bool Engine::reaches(const wire::RailTable &address) const
+{
+    for (const auto &remote : address.rails) {
+        if (Rail::route_to(remote, uuid(), address.uuid).astray) {
+            continue;
+        }
+        for (const auto &rail : rails_) {
+            if (rail->speaks_with(remote)) {
+                return true;
+            }
         }
     }
-    peer = slot.get();
-    return UCS_OK;
+    return false;
+}
+
+ucs_status_t Engine::create_lane(Peer &peer, const LowerIface &iface,
+                                 const wire::RailRecord &remote, uct_ep_h &ep)
+{
+    ucs_status_t status = iface.create_ep(remote.device_address,
+                                          remote.iface_address, &ep);
+    if (status == UCS_OK) {
+        add_lane(peer, ep);
+    } else {
+        ep = nullptr;
+    }
+    return status;
+}
+
+void Engine::destroy_lane(uct_ep_h ep)
+{
+    uct_ep_pending_purge(ep, [](uct_pending_req_t *, void *) {}, nullptr);
+    lanes_.erase(ep);
+    uct_ep_destroy(ep);
 }
 
 ucs_status_t Engine::flush()
@@ -152,7 +230,7 @@ ucs_status_t Engine::flush()
     ucs_status_t result = UCS_OK;
     for (const auto &[uuid, peer] : peers_) {
         if (!peer->failed() && peer->connected()) {
-            ucs_status_t status = peer->flush(0, nullptr);
+            ucs_status_t status = peer->flush(nullptr, 0, nullptr);
             if (status != UCS_OK) {
                 result = UCS_INPROGRESS; /* also when the lane is full */
             }
@@ -215,41 +293,80 @@ ucs_status_t Engine::on_control_am(void *arg, void *data, size_t length,
         return UCS_OK;
     }
     if (header.type == static_cast<uint8_t>(wire::ControlType::Hello)) {
-        engine.peer_of_hello(header, data, length);
+        engine.on_hello(header, data, length);
         return UCS_OK;
     }
-    auto it = engine.peers_.find(header.sender);
-    if (it == engine.peers_.end() || it->second->failed()) {
-        ucs_debug("fuselink: control message %d from unknown peer %016lx",
-                  header.type, header.sender);
+    Peer *peer = engine.find_session(header.sender, header.session);
+    if (peer == nullptr) {
+        ucs_debug("fuselink: control message %d of unknown session %u of "
+                  "peer %016lx", header.type, header.session, header.sender);
         return UCS_OK;
     }
-    it->second->on_control(header, data, length);
+    peer->on_control(header, data, length);
     return UCS_OK;
 }
 
-Peer *Engine::peer_of_hello(const wire::ControlHeader &header,
-                            const void *data, size_t length)
+/* The connection that a peer means, which may have failed here. */
+Peer *Engine::find_session(uint64_t uuid, uint32_t session)
+{
+    auto it = peers_.find(uuid);
+    if (it != peers_.end() && it->second->peer_session() == session) {
+        return it->second.get();
+    }
+    for (const auto &peer : gone_) {
+        if (peer->uuid() == uuid && peer->peer_session() == session) {
+            return peer.get();
+        }
+    }
+    return nullptr;
+}
+
+void Engine::on_hello(const wire::ControlHeader &header, const void *data,
+                      size_t length)
 {
     wire::RailTable table;
+    wire::Hello hello;
     auto *bytes = static_cast<const uint8_t *>(data);
-    if (!wire::unpack_rail_table({bytes + sizeof(header),
-                                  length - sizeof(header)}, table) ||
+    if (!wire::parse(data, length, hello) || header.session == 0 ||
+        !wire::unpack_rail_table({bytes + sizeof(hello),
+                                  length - sizeof(hello)}, table) ||
         table.uuid != header.sender || table.uuid == table_.uuid) {
         ucs_error("fuselink: malformed hello from %016lx: dropped",
                   header.sender);
-        return nullptr;
+        return;
     }
-    auto &slot = peers_[table.uuid];
-    if (slot && slot->failed()) {
-        gone_.push_back(std::move(slot));
+    Peer *known = find_session(table.uuid, header.session);
+    if (known != nullptr && known->failed()) {
+        return; /* from before the failure, of which the peer is told */
     }
-    if (!slot) {
-        slot = std::make_unique<Peer>(*this, table.uuid);
+    auto it    = peers_.find(table.uuid);
+    Peer *peer = it != peers_.end() ? it->second.get() : nullptr;
+    if (peer != nullptr && peer->failed()) {
+        retire(it->second);
+        peers_.erase(it);
+        peer = nullptr;
     }
-    Peer *peer = slot.get();
-    peer->on_hello(table, (header.flags & wire::kHelloWantReply) != 0);
-    return peer;
+    if (peer == nullptr) {
+        if (hello.receiver != 0) {
+            return; /* to a connection that is no more */
+        }
+        peer = new_peer(table.uuid);
+    } else if (known == nullptr && hello.receiver != peer->session()) {
+        if (hello.receiver != 0 ||
+            (peer->peer_session() != 0 &&
+             wire::session_before(header.session, peer->peer_session()))) {
+            return; /* late */
+        }
+        if (peer->peer_session() != 0) {
+            /* The peer has lost the connection that we believe to have, and
+             * begins anew. */
+            peer->fail_as_told(UCS_ERR_CONNECTION_RESET);
+            retire(it->second);
+            peers_.erase(it);
+            peer = new_peer(table.uuid);
+        }
+    }
+    peer->on_hello(hello, table);
 }
 
 ucs_status_t Engine::on_chunk_am(void *arg, void *data, size_t length,
@@ -266,10 +383,7 @@ ucs_status_t Engine::on_chunk_am(void *arg, void *data, size_t length,
         ucs_debug("fuselink: chunk that nobody asked for");
         return UCS_OK;
     }
-    get->landed += chunk.length;
-    if (get->landed == get->length) {
-        get->peer->end_get(*get, UCS_OK);
-    }
+    get->peer->on_landed(*get, chunk.length);
     return UCS_OK;
 }
 
@@ -281,11 +395,10 @@ ucs_status_t Engine::on_data_am(void *arg, void *data, size_t length,
     if (!wire::parse(data, length, part)) {
         return UCS_OK;
     }
-    auto it = engine.peers_.find(part.sender);
-    if (it != engine.peers_.end() && !it->second->failed()) {
-        it->second->on_data_part(part,
-                                 static_cast<char *>(data) + sizeof(part),
-                                 length - sizeof(part));
+    Peer *peer = engine.find_session(part.sender, part.session);
+    if (peer != nullptr && !peer->failed()) {
+        peer->on_data_part(part, static_cast<char *>(data) + sizeof(part),
+                           length - sizeof(part));
     }
     return UCS_OK;
 }
@@ -295,10 +408,9 @@ ucs_status_t Engine::on_data_am(void *arg, void *data, size_t length,
 ucs_status_t Engine::on_rail_error(void *arg, uct_ep_h ep, ucs_status_t status)
 {
     Engine &engine = static_cast<Rail *>(arg)->engine();
-    for (const auto &[uuid, peer] : engine.peers_) {
-        if (peer->owns(ep)) {
-            peer->on_lane_error(ep, status);
-        }
+    auto it        = engine.lanes_.find(ep);
+    if (it != engine.lanes_.end()) {
+        it->second->on_lane_error(ep, status);
     }
     /* Handled: what the user hears of it comes from finish_failure(). */
     return UCS_OK;
@@ -317,10 +429,18 @@ unsigned Engine::run_deferred()
     /* Users hear of failures in here and may connect anew. */
     std::vector<Peer *> peers;
     peers.swap(deferred_);
+    unsigned done = 0;
     for (Peer *peer : peers) {
         peer->run_deferred();
+        if (peer->closed()) {
+            bury(peer);
+            ++done;
+        } else if (std::find(deferred_.begin(), deferred_.end(), peer) ==
+                   deferred_.end()) {
+            ++done; /* the others wait for something */
+        }
     }
-    return static_cast<unsigned>(peers.size());
+    return done;
 }
 
 } // namespace fuselink

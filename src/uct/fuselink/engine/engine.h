@@ -85,6 +85,15 @@ public:
     size_t max_put_bcopy() const { return max_message() - sizeof(wire::PutData); }
     uct_base_iface_t                         &owner() { return owner_; }
 
+    /** True if some rail can carry messages to a peer with this address. */
+    bool reaches(const wire::RailTable &address) const;
+
+    /* Endpoints of rails, each with the peer that hears of its failure. */
+    ucs_status_t create_lane(Peer &peer, const LowerIface &iface,
+                             const wire::RailRecord &remote, uct_ep_h &ep);
+    void         add_lane(Peer &peer, uct_ep_h ep) { lanes_[ep] = &peer; }
+    void         destroy_lane(uct_ep_h ep);
+
     /** Has Peer::run_deferred() called from progress, when no rail's code is
      *  on the stack: connecting inside a rail's callback, or ending what
      *  failed inside a rail's call, would pull the ground from under it. */
@@ -107,11 +116,17 @@ private:
                                       ucs_status_t status);
     static void         release_user_desc(uct_recv_desc_t *self, void *desc);
 
+    using PeerSlot = std::unique_ptr<Peer>;
+
     bool         adds_little(const Rail &rail) const;
     ucs_status_t set_handlers(Rail &rail);
     unsigned     run_deferred();
-    Peer        *peer_of_hello(const wire::ControlHeader &header,
-                               const void *data, size_t length);
+    Peer        *find_session(uint64_t uuid, uint32_t session);
+    Peer        *new_peer(uint64_t uuid);
+    void         retire(PeerSlot &slot);
+    void         bury(Peer *peer);
+    void         on_hello(const wire::ControlHeader &header, const void *data,
+                          size_t length);
 
     uct_base_iface_t &owner_;
     RegionTable      &regions_;
@@ -122,9 +137,11 @@ private:
     std::vector<std::unique_ptr<Rail>> rails_;
     wire::RailTable                    table_;
     GetTable                           gets_;
-    std::unordered_map<uint64_t, std::unique_ptr<Peer>> peers_;
-    std::vector<std::unique_ptr<Peer>> gone_; /* replaced, still referenced */
+    std::unordered_map<uint64_t, PeerSlot> peers_;
+    std::vector<PeerSlot>              gone_; /* failed, not closed yet */
+    std::unordered_map<uct_ep_h, Peer *> lanes_; /* whose each is */
     std::vector<Peer *> deferred_;
+    uint32_t            last_session_ = 0;
     uint32_t            home_ = 0;
     bool                spread_home_;
 

@@ -10,6 +10,13 @@
 
 namespace fuselink {
 
+void Peer::end_op(Epochs::Id id)
+{
+    if (epochs_.end(id)) {
+        check_waiters();
+    }
+}
+
 /* An epoch or an acknowledgement of small puts has moved on. */
 void Peer::check_waiters()
 {
@@ -183,21 +190,55 @@ void Peer::flush_step(FlushOp *op, ucs_status_t status)
     uct_completion_t *user = op->user;
     ucs_status_t result    = op->status;
     delete op;
-    uct_invoke_completion(user, result);
+    if (user != nullptr) {
+        uct_invoke_completion(user, result);
+    }
 }
 
-ucs_status_t Peer::flush(unsigned flags, uct_completion_t *comp)
+/* Ends it for its user; the lane may keep it for longer. */
+void Peer::end_flush(FlushOp *op, ucs_status_t status)
 {
-    if (flags & UCT_FLUSH_FLAG_CANCEL) {
-        cancel();
-        return UCS_OK;
+    uct_completion_t *user = op->user;
+    op->user               = nullptr;
+    op->owner              = nullptr;
+    op->waiting           -= op->wait_epoch + op->wait_puts;
+    op->wait_epoch = op->wait_puts = false;
+    if (op->waiting == 0) {
+        flushes_.erase(std::find(flushes_.begin(), flushes_.end(), op));
+        delete op;
+    }
+    uct_invoke_completion(user, status);
+}
+
+/* Of one user, or with null of all. */
+void Peer::end_flushes(const PeerUser *owner, ucs_status_t status)
+{
+    auto open = [&](const FlushOp *op) {
+        return op->user != nullptr &&
+               (owner == nullptr || op->owner == owner);
+    };
+    for (;;) { /* their completions may end others */
+        auto it = std::find_if(flushes_.begin(), flushes_.end(), open);
+        if (it == flushes_.end()) {
+            return;
+        }
+        end_flush(*it, status);
+    }
+}
+
+ucs_status_t Peer::flush(PeerUser *user, unsigned flags,
+                         uct_completion_t *comp)
+{
+    if ((flags & UCT_FLUSH_FLAG_CANCEL) && user != nullptr) {
+        return cancel(*user, comp);
     }
     if (obstacles_ & kFailed) {
         return failed_;
     }
     /* Pending requests came before the flush, which must not pass them; but
      * it may be one of them itself. */
-    if ((obstacles_ & (kBlocked | kConnecting | kWiring)) || !queue_.empty() ||
+    bool ask_lane = unflushed_ || flushing_ != 0;
+    if ((ask_lane && (obstacles_ & (kBlocked | kConnecting))) ||
         ((obstacles_ & kQueued) && !dispatching_)) {
         return UCS_ERR_NO_RESOURCE;
     }
@@ -206,7 +247,7 @@ ucs_status_t Peer::flush(unsigned flags, uct_completion_t *comp)
     }
 
     if (comp == nullptr) {
-        if (unflushed_ || flushing_ != 0) {
+        if (ask_lane) {
             ucs_status_t status = uct_ep_flush(control_, 0, nullptr);
             if (status != UCS_OK) {
                 return rail_status(status);
@@ -223,12 +264,13 @@ ucs_status_t Peer::flush(unsigned flags, uct_completion_t *comp)
     op->comp.count  = 1;
     op->comp.status = UCS_OK;
     op->peer        = this;
+    op->owner       = user;
     op->user        = comp;
     op->status      = UCS_OK;
     op->waiting     = 1;
 
     ucs_status_t status = UCS_OK;
-    if (unflushed_ || flushing_ != 0) {
+    if (ask_lane) {
         status = uct_ep_flush(control_, 0, &op->comp);
     }
     if (status == UCS_INPROGRESS) {

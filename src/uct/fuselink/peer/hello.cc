@@ -7,30 +7,46 @@
 
 #include "../engine/engine.h"
 
+#include <cstring>
+
 namespace fuselink {
 
 using wire::ControlType;
 
-void Peer::say_hello(bool want_reply)
+/* Goes ahead of what waited for the lane. */
+void Peer::say_hello()
 {
-    std::vector<uint8_t> table;
+    std::vector<uint8_t> message(sizeof(wire::Hello)), table;
+    wire::Hello hello{};
+    hello.header.type  = static_cast<uint8_t>(ControlType::Hello);
+    hello.header.flags = table_known_ ? 0 : wire::kHelloWantReply;
+    hello.receiver     = peer_session_;
+    hello.from         = ways_[way_].rail->index();
+    hello.to           = ways_[way_].remote.index;
+    stamp(&hello);
+    memcpy(message.data(), &hello, sizeof(hello));
     wire::pack_rail_table(engine_.table(), table);
-    wire::ControlHeader header{};
-    header.type  = static_cast<uint8_t>(ControlType::Hello);
-    header.flags = want_reply ? wire::kHelloWantReply : 0;
-    send_control(&header, sizeof(header), table.data(), table.size());
+    message.insert(message.end(), table.begin(), table.end());
+    queue_bytes_ += message.size();
+    queue_.push_front(std::move(message));
+    drain_queue();
 }
 
-void Peer::on_hello(const wire::RailTable &table, bool want_reply)
+void Peer::on_hello(const wire::Hello &hello, const wire::RailTable &table)
 {
-    bool first   = !table_known_;
-    table_known_ = true;
+    bool first    = !table_known_;
+    table_known_  = true;
+    peer_session_ = hello.header.session;
+    peer_from_    = hello.from;
+    peer_to_      = hello.to;
     if (!connected()) {
-        if (connect(table) != UCS_OK) { /* says hello */
+        ucs_status_t status = connect(table, true); /* says hello */
+        if (status != UCS_OK) {
+            fail(status);
             return;
         }
-    } else if (want_reply && !first) {
-        say_hello(false); /* at the first one, ours is on its way already */
+    } else if ((hello.header.flags & wire::kHelloWantReply) && !first) {
+        say_hello(); /* at the first one, ours is on its way already */
     }
     if (!first) {
         return;
@@ -50,7 +66,12 @@ void Peer::on_hello(const wire::RailTable &table, bool want_reply)
 void Peer::on_control(const wire::ControlHeader &header, const void *data,
                       size_t length)
 {
-    switch (static_cast<ControlType>(header.type)) {
+    auto type = static_cast<ControlType>(header.type);
+    if (failed() && type != ControlType::Goodbye &&
+        type != ControlType::GetDone) {
+        return; /* it was told, or will be */
+    }
+    switch (type) {
     case ControlType::GetReq:
         return on_get_request(data, length);
     case ControlType::GetData:
@@ -83,6 +104,10 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
         return on_key_data(data, length);
     case ControlType::ChunkAck:
         return on_chunk_ack(data, length);
+    case ControlType::GetCancel:
+        return on_get_cancel(data, length);
+    case ControlType::Goodbye:
+        return on_goodbye(header, data, length);
     case ControlType::Hello:
         break; /* handled by the engine, which may not know the peer yet */
     }

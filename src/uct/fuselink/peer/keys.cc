@@ -104,6 +104,7 @@ void Peer::ask_for(const Transfer &transfer)
     wire::OpId op;
     Get &get   = engine_.gets().begin(op);
     get.peer   = this;
+    get.user   = transfer.user;
     get.comp   = transfer.comp;
     get.buffer = const_cast<char *>(transfer.buffer);
     get.length = transfer.length;
@@ -139,11 +140,8 @@ void Peer::on_data_part(const wire::DataPart &part, const char *data,
             length <= get->length - get->landed &&
             part.target <= get->length - length) {
             memcpy(get->buffer + part.target, data, length);
-            get->landed += length;
-            status       = UCS_OK;
-            if (get->landed == get->length) {
-                end_get(*get, UCS_OK);
-            }
+            status = UCS_OK;
+            on_landed(*get, length);
         }
     }
     if (status != UCS_OK) {

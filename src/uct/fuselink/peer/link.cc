@@ -22,14 +22,13 @@ Link::~Link()
 void Link::drop()
 {
     if (ep_ != nullptr) {
-        uct_ep_pending_purge(ep_, [](uct_pending_req_t *, void *) {}, nullptr);
-        uct_ep_destroy(ep_);
+        rail_.engine().destroy_lane(ep_);
         ep_ = nullptr;
         --rail_.qps;
     }
 }
 
-ucs_status_t Link::create(std::vector<uint8_t> &address)
+ucs_status_t Link::create(Peer &peer, std::vector<uint8_t> &address)
 {
     const LowerIface &iface = rail_.control();
     ucs_status_t status     = iface.create_unconnected_ep(&ep_);
@@ -38,6 +37,7 @@ ucs_status_t Link::create(std::vector<uint8_t> &address)
         return status;
     }
     ++rail_.qps;
+    rail_.engine().add_lane(peer, ep_);
     status = iface.get_ep_address(ep_, address);
     return status == UCS_OK && address.size() > UINT8_MAX ?
                UCS_ERR_UNSUPPORTED : status;
@@ -81,7 +81,7 @@ void Link::ask(Peer &peer)
     }
     std::vector<uint8_t> address;
     if (rail_.qps >= peer.engine().settings().max_qps ||
-        create(address) != UCS_OK) {
+        create(peer, address) != UCS_OK) {
         refuse(peer);
         return;
     }
@@ -108,7 +108,7 @@ ucs_status_t Link::on_message(Peer &peer, const wire::RailAddr &message,
         }
         if (state_ == State::Idle) {
             if (rail_.qps >= peer.engine().settings().max_qps ||
-                create(own) != UCS_OK) {
+                create(peer, own) != UCS_OK) {
                 refuse(peer);
                 return UCS_OK;
             }

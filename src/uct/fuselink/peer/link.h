@@ -64,7 +64,7 @@ private:
         Refused,
     };
 
-    ucs_status_t create(std::vector<uint8_t> &address);
+    ucs_status_t create(Peer &peer, std::vector<uint8_t> &address);
     ucs_status_t connect(const std::vector<uint8_t> &address);
     void         say(Peer &peer, wire::LinkStep step,
                      const std::vector<uint8_t> &address = {});

@@ -43,7 +43,7 @@ size_t pack_short(void *dest, void *arg)
     auto *out = static_cast<char *>(dest);
     memcpy(out, &p->header, sizeof(p->header));
     memcpy(out + 8, &p->user_header, 8);
-    memcpy(out + 16, p->payload, p->length);
+    memcpy(out + 16, p->payload, p->length); /* longer than kStackShort */
     return 16 + p->length;
 }
 
@@ -102,7 +102,7 @@ ssize_t Peer::am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
     return rail_status(static_cast<ucs_status_t>(sent));
 }
 
-ucs_status_t Peer::am_zcopy(uint8_t id, const void *header,
+ucs_status_t Peer::am_zcopy(PeerUser &user, uint8_t id, const void *header,
                             unsigned header_len, const uct_iov_t *iov,
                             size_t iovcnt, unsigned flags,
                             uct_completion_t *comp)
@@ -135,15 +135,57 @@ ucs_status_t Peer::am_zcopy(uint8_t id, const void *header,
     if (header_len != 0) { /* header may be null then */
         memcpy(buffer + sizeof(own), header, header_len);
     }
+    SendOp &op = begin_lane_op();
     ucs_status_t status = uct_ep_am_zcopy(
         control_, kUserAm, buffer,
         static_cast<unsigned>(sizeof(own) + header_len), lane_iov, iovcnt,
-        flags, comp);
+        flags, &op.comp);
+    settle_lane_op(op, status, user, comp);
     if (status == UCS_OK || status == UCS_INPROGRESS) {
         unflushed_ = true;
         return status;
     }
     return rail_status(status);
+}
+
+/* An operation of the control lane that uses the user's memory. */
+SendOp &Peer::begin_lane_op()
+{
+    SendOp &op     = sends_.begin();
+    op.comp.func   = on_sent;
+    op.comp.count  = 1;
+    op.comp.status = UCS_OK;
+    op.peer        = this;
+    op.user        = nullptr;
+    op.user_comp   = nullptr;
+    return op;
+}
+
+/* `status` is what the lane returned for it. */
+void Peer::settle_lane_op(SendOp &op, ucs_status_t status, PeerUser &user,
+                          uct_completion_t *comp)
+{
+    if (status == UCS_INPROGRESS) {
+        op.user      = &user;
+        op.user_comp = comp;
+        ++user.open;
+    } else {
+        sends_.end(op);
+    }
+}
+
+void Peer::on_sent(uct_completion_t *comp)
+{
+    auto             &op     = *reinterpret_cast<SendOp *>(comp);
+    Peer             *peer   = op.peer;
+    PeerUser         *user   = op.user;
+    uct_completion_t *told   = op.user_comp;
+    ucs_status_t      status = comp->status;
+    peer->sends_.end(op);
+    peer->user_op_ended(user);
+    if (told != nullptr) {
+        uct_invoke_completion(told, status);
+    }
 }
 
 } // namespace fuselink

@@ -4,6 +4,7 @@
 #include "../engine/engine.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace fuselink {
 namespace {
@@ -40,8 +41,10 @@ bool is_callers_error(ucs_status_t status)
 
 } // namespace
 
-Peer::Peer(Engine &engine, uint64_t uuid)
-    : engine_(engine), uuid_(uuid), hook_{}, bulk_(*this)
+Peer::Peer(Engine &engine, uint64_t uuid, uint32_t session)
+    : engine_(engine), uuid_(uuid), session_(session), hook_{},
+      put_sn_(uint64_t{session} << 32), put_requested_(put_sn_),
+      put_acked_(put_sn_), bulk_fence_(put_sn_), bulk_(*this)
 {
     hook_.req.func = on_hook;
     hook_.peer     = this;
@@ -49,155 +52,54 @@ Peer::Peer(Engine &engine, uint64_t uuid)
 
 Peer::~Peer()
 {
-    if (hello_ != nullptr) {
-        uct_ep_pending_purge(hello_, [](uct_pending_req_t *, void *) {},
-                             nullptr);
-        uct_ep_destroy(hello_);
-    }
-    lane_.reset();
+    close_lanes();
     for (FlushOp *op : flushes_) {
         delete op;
     }
 }
 
-ucs_status_t Peer::connect(const wire::RailTable &address)
-{
-    address_ = address;
-    if (engine_.poller().busy()) {
-        obstacles_ |= kConnecting;
-        engine_.defer(*this);
-        return UCS_OK;
-    }
-    return connect_now();
-}
-
 void Peer::run_deferred()
 {
-    if (obstacles_ & kConnecting) {
+    if (!failed() && way_failed_) {
+        next_way();
+    }
+    if (!failed() && (obstacles_ & kConnecting)) {
         ucs_status_t status = connect_now();
-        if (status == UCS_OK) {
-            if (table_known_) {
-                start_lane();
-            }
-        } else {
+        if (status != UCS_OK) {
             fail(status);
+        } else if (table_known_) {
+            start_lane();
         }
     }
     end_strict();
-    if (!(obstacles_ & kFailed)) {
+    if (room_later_ && !failed()) {
+        room_later_ = false;
+        on_room();
+    }
+    if (!failed()) {
         if (lane_fence_due_) {
             flush_lane_for_fence();
             bulk_.pump(); /* may have waited for it */
         }
-        if (!(obstacles_ & kBlocked)) {
-            drain_queue();
-        }
+        drain_queue();
         dispatch_users();
     }
-    for (uct_ep_h ep : unreached_) {
-        if (!bulk_.drop_path(ep)) {
-            fail(UCS_ERR_UNREACHABLE);
-        }
+    if (!failed() && !bulk_.run_deferred()) {
+        fail(UCS_ERR_UNREACHABLE);
     }
-    unreached_.clear();
-    if (obstacles_ & kFailed) {
-        finish_failure();
+    check_cancels();
+    if (failed() && !leave_.begun) {
+        begin_leave();
     }
-}
-
-void Peer::on_lane_error(uct_ep_h ep, ucs_status_t status)
-{
-    if (!(obstacles_ & kFailed) && bulk_.never_used(ep)) {
-        unreached_.push_back(ep);
-        engine_.defer(*this);
-        return;
+    if (failed()) {
+        advance_leave();
     }
-    fail(status);
-}
-
-ucs_status_t Peer::connect_now()
-{
-    obstacles_ &= ~kConnecting;
-    /* Both sides compute the same starting point, so that the two directions
-     * share a connection: a stream then carries the acknowledgements of one
-     * direction on the data of the other. Different peers start at different
-     * rails. A NIC beside this process comes first, connection shared or
-     * not. */
-    uint64_t mix = engine_.uuid() ^ uuid_;
-    mix ^= mix >> 32;
-    mix ^= mix >> 16;
-
-    size_t count = address_.rails.size();
-    bool   tried = false;
-    for (LaneChoice choice : {LaneChoice::Near, LaneChoice::Routed,
-                              LaneChoice::Any}) {
-        if (tried && choice == LaneChoice::Any) {
-            break; /* the peer refuses; another route leads to it as well */
-        }
-        for (size_t k = 0; k < count; ++k) {
-            const auto &remote = address_.rails[(mix + k) % count];
-            if (connect_over(remote, choice, tried)) {
-                say_hello(!table_known_);
-                return UCS_OK;
-            }
-        }
-    }
-    ucs_error("fuselink: no rail of this process reaches peer %016lx; "
-              "UCX_FUSELINK_DEVICES must name a NIC port that both have",
-              uuid_);
-    return UCS_ERR_UNREACHABLE;
-}
-
-bool Peer::connect_over(const wire::RailRecord &remote, LaneChoice choice,
-                        bool &tried)
-{
-    Rail::Route route = Rail::route_to(remote, engine_.uuid(), uuid_);
-    if (route.astray) {
-        return false;
-    }
-    for (const auto &rail : engine_.rails()) {
-        bool usable = choice == LaneChoice::Any ?
-            rail->hello().is_reachable(remote.device_address,
-                                       remote.iface_address) :
-            rail->reaches(remote, route);
-        if (!usable || (choice == LaneChoice::Near && !rail->near())) {
-            continue;
-        }
-        tried = true;
-        ucs_status_t status = rail->hello().create_ep(
-            remote.device_address, remote.iface_address, &hello_);
-        if (status == UCS_OK) {
-            control_     = hello_;
-            rail_        = rail.get();
-            lane_remote_ = remote.index;
-            if (rail->by_ep()) {
-                obstacles_ |= kWiring; /* until the table is known */
-            }
-            return true;
-        }
-        hello_ = nullptr;
-        ucs_debug("fuselink: no connection over %s: %s",
-                  rail->name().c_str(), ucs_status_string(status));
-        break;
-    }
-    return false;
 }
 
 void Peer::attach(PeerUser &user)
 {
     ucs_queue_head_init(&user.pending);
     users_.push_back(&user);
-}
-
-void Peer::detach(PeerUser &user)
-{
-    users_.erase(std::find(users_.begin(), users_.end(), &user));
-    note_queued();
-}
-
-bool Peer::owns(uct_ep_h ep) const
-{
-    return ep == control_ || ep == hello_ || bulk_.owns(ep);
 }
 
 /* --- sending on the control lane --- */
@@ -226,15 +128,10 @@ ucs_status_t Peer::rail_status(ucs_status_t status)
     return status;
 }
 
+/* Nothing is sent until the lane takes messages again. */
 void Peer::block()
 {
     obstacles_ |= kBlocked;
-    arm_hook();
-}
-
-/* Has on_room() called when the lane takes messages again. */
-void Peer::arm_hook()
-{
     if (hook_.queued || (obstacles_ & (kFailed | kConnecting))) {
         return; /* it is on the queue of the lane, or of the one before */
     }
@@ -243,12 +140,12 @@ void Peer::arm_hook()
         return; /* stays where it is: a rail's queue must not get it twice */
     }
     if (uct_ep_pending_add(control_, &hook_.req, 0) != UCS_OK) {
-        /* There is room after all; whoever was refused tries again. */
+        /* Nothing will tell us: the lane is free, but what it needs to send
+         * (buffers of the whole rail) is not. Asking again at once would be
+         * a loop without end. */
         hook_.queued = false;
-        obstacles_  &= ~kBlocked;
-        if (obstacles_ == kQueued) {
-            engine_.defer(*this);
-        }
+        room_later_  = true;
+        engine_.defer(*this);
     }
 }
 
@@ -269,63 +166,87 @@ void Peer::on_room()
     dispatch_users();
 }
 
-bool Peer::try_control(const void *head, size_t head_length, const void *body,
-                       size_t body_length)
+/* False if the lane has no room. A lane that fails takes everything: nothing
+ * will ever be sent there. */
+bool Peer::try_control(uct_ep_h ep, const void *head, size_t head_length,
+                       const void *body, size_t body_length)
 {
     PackControl pack{head, head_length, body, body_length};
-    ssize_t sent = uct_ep_am_bcopy(control_, rail_am(wire::RailAm::Control),
+    ssize_t sent = uct_ep_am_bcopy(ep, rail_am(wire::RailAm::Control),
                                    pack_control, &pack, 0);
     if (sent >= 0) {
         return true;
     }
     if (sent != UCS_ERR_NO_RESOURCE) {
-        fail(static_cast<ucs_status_t>(sent));
-        return true; /* nothing will ever be sent: do not keep it */
+        on_lane_error(ep, static_cast<ucs_status_t>(sent));
+        return true;
     }
     return false;
 }
 
-void Peer::send_control(const void *head, size_t head_length,
-                        const void *body, size_t body_length)
+/* Fills in what is the same for all control messages of this peer. */
+void Peer::stamp(void *head) const
 {
-    if ((obstacles_ & kFailed) || !connected()) {
+    wire::ControlHeader header;
+    memcpy(&header, head, sizeof(header));
+    header.version = wire::kProtocolVersion;
+    header.session = session_;
+    header.sender  = engine_.uuid();
+    memcpy(head, &header, sizeof(header));
+}
+
+void Peer::send_control(void *head, size_t head_length, const void *body,
+                        size_t body_length)
+{
+    if (failed() || !connected()) {
         return;
+    }
+    stamp(head);
+    if (queue_.empty() && !(obstacles_ & (kBlocked | kConnecting)) &&
+        !draining_ && hello_taken_) {
+        if (try_control(control_, head, head_length, body, body_length)) {
+            return;
+        }
+        block();
     }
     std::vector<uint8_t> message(head_length + body_length);
     PackControl pack{head, head_length, body, body_length};
     pack_control(message.data(), &pack);
-
-    wire::ControlHeader header;
-    memcpy(&header, message.data(), sizeof(header));
-    header.version = wire::kProtocolVersion;
-    header.sender  = engine_.uuid();
-    memcpy(message.data(), &header, sizeof(header));
-
-    /* The table goes ahead of what waited for the lane. */
-    if (header.type == static_cast<uint8_t>(wire::ControlType::Hello)) {
-        queue_.push_front(std::move(message));
-    } else {
-        queue_.push_back(std::move(message));
-    }
+    queue_bytes_ += message.size();
+    queue_.push_back(std::move(message));
     drain_queue();
 }
 
 void Peer::drain_queue()
 {
-    while (!queue_.empty() && !(obstacles_ & (kFailed | kConnecting))) {
-        if (!try_control(queue_.front().data(), queue_.front().size(),
-                         nullptr, 0)) {
+    constexpr unsigned obstacles = kFailed | kConnecting | kBlocked;
+    if (draining_) {
+        return; /* a lane that fails inside the call brought us here */
+    }
+    draining_ = true;
+    while (!queue_.empty() && !(obstacles_ & obstacles)) {
+        const auto &message = queue_.front();
+        if (!try_control(control_, message.data(), message.size(), nullptr,
+                         0)) {
             block();
-            if (obstacles_ & kBlocked) {
-                return;
-            }
-            continue;
+            break;
         }
+        if (way_failed_) {
+            break; /* the next one takes it */
+        }
+        hello_taken_    = true;
+        queue_bytes_ -= message.size();
         queue_.pop_front();
     }
-    if (no_paths_ && !(obstacles_ & kConnecting)) {
-        fail(UCS_ERR_UNREACHABLE);
+    draining_ = false;
+    if (failed()) {
+        return;
     }
+    if (no_paths_ && queue_.empty() && !(obstacles_ & kConnecting)) {
+        fail(UCS_ERR_UNREACHABLE);
+        return;
+    }
+    serve_waiting();
 }
 
 /* --- the user's pending queue --- */
@@ -409,94 +330,6 @@ void Peer::dispatch_users()
         engine_.defer(*this);
     }
     dispatching_ = false;
-}
-
-/* --- failure --- */
-
-void Peer::end_op(Epochs::Id id)
-{
-    if (epochs_.end(id)) {
-        check_waiters();
-    }
-}
-
-ucs_status_t Peer::check(unsigned flags, uct_completion_t *comp)
-{
-    if (obstacles_ & kFailed) {
-        return failed_;
-    }
-    if (obstacles_ & kConnecting) {
-        return UCS_OK;
-    }
-    return uct_ep_check(control_, flags, comp);
-}
-
-/* The user gives the endpoint up. With nothing outstanding the connection
- * stays for others; else it cannot be kept, because a rail cancels all. */
-void Peer::cancel()
-{
-    if ((obstacles_ & kFailed) ||
-        (epochs_.outstanding() == 0 && flushes_.empty())) {
-        return;
-    }
-    fail(UCS_ERR_CANCELED);
-    finish_failure();
-}
-
-void Peer::fail(ucs_status_t status)
-{
-    if (obstacles_ & kFailed) {
-        return;
-    }
-    ucs_debug("fuselink: peer %016lx failed: %s", uuid_,
-              ucs_status_string(status));
-    failed_     = status;
-    obstacles_ |= kFailed;
-    engine_.defer(*this);
-}
-
-void Peer::finish_failure()
-{
-    if (failure_done_) {
-        return;
-    }
-    failure_done_ = true;
-
-    queue_.clear();
-    bulk_.fail(failed_);
-    if (control_ != nullptr) {
-        uct_ep_flush(control_, UCT_FLUSH_FLAG_CANCEL, nullptr);
-    }
-    engine_.gets().for_each(this, [&](Get &get) { end_get(get, failed_); });
-    for (size_t i = 0; i < flushes_.size();) {
-        FlushOp *op   = flushes_[i];
-        size_t before = flushes_.size();
-        if (op->wait_puts) {
-            op->wait_puts = false;
-            flush_step(op, failed_);
-        } else if (op->wait_epoch && epochs_.passed(op->boundary)) {
-            op->wait_epoch = false;
-            flush_step(op, failed_);
-        } else {
-            ++i;
-            continue;
-        }
-        if (flushes_.size() != before) {
-            i = 0;
-        }
-    }
-
-    if (failed_ == UCS_ERR_CANCELED) {
-        return; /* the user did it */
-    }
-    /* The handler may destroy endpoints: work on a copy and check. */
-    std::vector<PeerUser *> told = users_;
-    for (PeerUser *user : told) {
-        if (std::find(users_.begin(), users_.end(), user) != users_.end()) {
-            uct_iface_handle_ep_err(&engine_.owner().super, user->ep,
-                                    failed_);
-        }
-    }
 }
 
 } // namespace fuselink

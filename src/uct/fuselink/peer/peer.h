@@ -9,6 +9,8 @@
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "../wire/messages.h"
+#include "send_ops.h"
+#include "user.h"
 
 #include <deque>
 #include <memory>
@@ -21,23 +23,15 @@ class Engine;
 class Rail;
 struct Get;
 
-/** What a user's endpoint leaves with its peer. Several endpoints may share
- *  one peer; each owns its pending queue and its error report. */
-struct PeerUser {
-    uct_ep_h         ep = nullptr;
-    ucs_queue_head_t pending;
-    uint64_t         queued = 0; /* requests that ever came into it */
-    uint64_t         taken  = 0; /* and left it */
-    uint64_t         fenced = 0; /* `queued` at the last fence */
-    bool             aside  = false; /* UCP took requests out */
-};
-
 /**
- * Another process's `rails` interface, as seen from here.
+ * One connection to another process's `rails` interface, as seen from here.
  *
  * Messages (the user's and fuselink's own) travel on one lane, the control
  * endpoint, and so stay in order. Bulk data is spread over all paths by
  * BulkSender. The two meet in fence() and flush().
+ *
+ * A failed peer never recovers: whoever connects again gets another Peer with
+ * another session. It stays until nothing refers to it, see closed().
  *
  * One thread at a time (the worker's).
  */
@@ -47,23 +41,27 @@ public:
     static constexpr size_t kMaxUserHeader = 504;
     static constexpr size_t kMaxIov        = 16;
 
-    Peer(Engine &engine, uint64_t uuid);
+    Peer(Engine &engine, uint64_t uuid, uint32_t session);
     ~Peer();
     Peer(const Peer &)            = delete;
     Peer &operator=(const Peer &) = delete;
 
     /** Opens the control lane on a rail that both sides have, and says hello
-     *  on it. Fails with one line if there is none. From inside a rail's
-     *  callback it only notes the address, and progress does the rest: tcp
-     *  takes over the connection on which the message came that it is just
-     *  handing out. */
-    ucs_status_t connect(const wire::RailTable &address);
+     *  on it. Fails with one line if there is none. With `later`, or from
+     *  inside a rail's callback, it only notes the address, and progress does
+     *  the rest: tcp takes over the connection on which the message came that
+     *  it is just handing out. */
+    ucs_status_t connect(const wire::RailTable &address, bool later = false);
 
     void attach(PeerUser &user);
+    /** The endpoint is destroyed: what is left of its operations ends without
+     *  telling anybody. */
     void detach(PeerUser &user);
-    bool has_users() const { return !users_.empty(); }
 
     uint64_t uuid() const { return uuid_; }
+    uint32_t session() const { return session_; }
+    /** The peer's number for the connection; 0: it has not said hello. */
+    uint32_t peer_session() const { return peer_session_; }
     /** Has a control lane, or will have one soon. */
     bool     connected() const
     {
@@ -77,54 +75,75 @@ public:
                           unsigned length);
     ssize_t      am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
                           unsigned flags);
-    ucs_status_t am_zcopy(uint8_t id, const void *header, unsigned header_len,
-                          const uct_iov_t *iov, size_t iovcnt, unsigned flags,
+    ucs_status_t am_zcopy(PeerUser &user, uint8_t id, const void *header,
+                          unsigned header_len, const uct_iov_t *iov,
+                          size_t iovcnt, unsigned flags,
                           uct_completion_t *comp);
     ucs_status_t put_short(const void *buffer, unsigned length,
                            uint64_t remote, RemoteKey &key);
     ssize_t      put_bcopy(uct_pack_callback_t pack, void *arg,
                            uint64_t remote, RemoteKey &key);
-    ucs_status_t put_zcopy(const uct_iov_t *iov, size_t iovcnt,
-                           uint64_t remote, RemoteKey &key,
-                           uct_completion_t *comp);
-    ucs_status_t get_bcopy(uct_unpack_callback_t unpack, void *arg,
-                           size_t length, uint64_t remote,
+    ucs_status_t put_zcopy(PeerUser &user, const uct_iov_t *iov,
+                           size_t iovcnt, uint64_t remote,
                            RemoteKey &key, uct_completion_t *comp);
-    ucs_status_t get_zcopy(const uct_iov_t *iov, size_t iovcnt,
-                           uint64_t remote, RemoteKey &key,
-                           uct_completion_t *comp);
-    ucs_status_t flush(unsigned flags, uct_completion_t *comp);
+    ucs_status_t get_bcopy(PeerUser &user, uct_unpack_callback_t unpack,
+                           void *arg, size_t length, uint64_t remote,
+                           RemoteKey &key, uct_completion_t *comp);
+    ucs_status_t get_zcopy(PeerUser &user, const uct_iov_t *iov,
+                           size_t iovcnt, uint64_t remote,
+                           RemoteKey &key, uct_completion_t *comp);
+    /** `user` is null for a flush of the whole interface. */
+    ucs_status_t flush(PeerUser *user, unsigned flags,
+                       uct_completion_t *comp);
     ucs_status_t fence();
     ucs_status_t check(unsigned flags, uct_completion_t *comp);
     ucs_status_t pending_add(PeerUser &user, uct_pending_req_t *req);
     void         pending_purge(PeerUser &user, uct_pending_purge_callback_t cb,
                                void *arg);
 
-    /* Incoming control messages; header.sender is this peer. */
-    void on_hello(const wire::RailTable &table, bool want_reply);
+    /* Incoming control messages; header.sender is this peer and the session
+     * is that of this connection. */
+    void on_hello(const wire::Hello &hello, const wire::RailTable &table);
     void on_control(const wire::ControlHeader &header, const void *data,
                     size_t length);
 
-    /** A fuselink message on the control lane; queued if the lane is full. */
-    void send_control(const void *head, size_t head_length,
+    /** Bytes of a get came over a path. */
+    void on_landed(Get &get, uint64_t length);
+
+    /** A fuselink message on the control lane; queued if the lane is full.
+     *  `head` begins with a ControlHeader, of which this fills in what is the
+     *  same for all messages. */
+    void send_control(void *head, size_t head_length,
                       const void *body = nullptr, size_t body_length = 0);
 
-    /** True if `ep` is one of this peer's lower endpoints. */
-    bool owns(uct_ep_h ep) const;
+    /** A get of the peer has been served. */
+    void on_served() { serve_waiting(); }
+    /** Ends a get of the peer that is not served, or no further. */
+    void refuse_get(const wire::OpId &op, ucs_status_t status);
 
     /** A rail reports that one of this peer's endpoints is broken. */
     void on_lane_error(uct_ep_h ep, ucs_status_t status);
 
     /** Marks the peer as failed; the rest follows from progress. */
     void fail(ucs_status_t status);
+    /** The same, when the peer itself has given this connection up. */
+    void fail_as_told(ucs_status_t status);
+    /** The interface closes: all operations end now. */
+    void abandon();
 
     /** What could not be done where it came up: see Engine::defer(). */
     void run_deferred();
+
+    /** Failed, and nothing is under way any more nor refers to it. */
+    bool closed() const { return closed_ && users_.empty(); }
 
     /* Bookkeeping of operations that a flush or fence waits for. */
     Epochs::Id begin_op() { return epochs_.begin(); }
     void       end_op(Epochs::Id id);
     void       end_get(Get &get, ucs_status_t status);
+    /** One operation of a user has ended. Call it before the user hears of
+     *  it, who may destroy the endpoint then. */
+    void       user_op_ended(PeerUser *user);
 
     /** A fence keeps new bulk data back until what went before it on the
      *  control lane has landed. */
@@ -156,11 +175,10 @@ private:
         kWiring = 32, /* there is a lane, but users wait for a better */
     };
 
-    /* Which rails may carry the control lane: best first. */
-    enum class LaneChoice {
-        Near,   /* their own route leads to the peer's NIC, and they are near */
-        Routed, /* their own route leads there */
-        Any,    /* the kernel gets there somehow */
+    /* A rail of ours and one of the peer that hellos can go over. */
+    struct Way {
+        Rail            *rail;
+        wire::RailRecord remote;
     };
 
     struct ControlHook { /* our request on the control lane's pending queue */
@@ -173,7 +191,8 @@ private:
     struct FlushOp {
         uct_completion_t  comp; /* first; of the control lane's flush */
         Peer             *peer;
-        uct_completion_t *user;
+        PeerUser         *owner;
+        uct_completion_t *user; /* null once it was told */
         Epochs::Id        boundary;
         uint64_t          put_sn;
         int               waiting;
@@ -182,34 +201,64 @@ private:
         ucs_status_t      status;
     };
 
+    /* How a failed peer takes its leave, see lifecycle.cc. */
+    struct Leave {
+        bool       begun      = false;
+        bool       must_tell  = false; /* the other side may wait for us */
+        bool       was_asked  = false; /* it has said goodbye */
+        bool       is_stopped = false; /* it puts nothing here any more */
+        bool       is_gone    = false; /* nobody listens there */
+        bool       broken     = false; /* its path broke with bytes in it */
+        bool       said       = false;
+        bool       said_stopped = false;
+        bool       lane_broken  = false; /* the control lane */
+        ucs_time_t until    = 0; /* then it ends, come what may */
+        ucs_time_t tell_until = 0; /* and then if nothing is open */
+        ucs_time_t quiet_at = 0; /* when bytes came last */
+        uint64_t   quiet_landings = 0;
+        ucs_time_t flush_until = 0; /* 0: the last words are not said */
+
+        /* Another connection, where the control lane is broken. */
+        uct_ep_h   ep      = nullptr;
+        bool       ep_failed = false;
+        size_t     next_way = 0;
+        ucs_time_t ep_since  = 0;
+    };
+
+    /* control lane: peer.cc, ways.cc, wiring.cc */
+    void         plan_ways(const wire::RailTable &address);
     ucs_status_t connect_now();
+    void         next_way();
+    bool         shares_lane() const;
     void         start_lane();
     void         on_lane_step(const wire::RailAddr &message,
                               const std::vector<uint8_t> &address);
     void         lane_settled();
     uct_rkey_t   lane_rkey(RemoteKey &key);
     ucs_status_t lane_rma_status(ucs_status_t status);
-    ucs_status_t lane_get(void *buffer, size_t length, uint64_t remote,
-                          Region *region, RemoteKey &key,
+    ucs_status_t lane_get(PeerUser &user, void *buffer, size_t length,
+                          uint64_t remote, Region *region, RemoteKey &key,
                           uct_completion_t *comp);
-    void         flush_lane_for_fence();
-    void         on_key_request(const void *data, size_t length);
-    void         on_key_data(const void *data, size_t length);
-    void         on_chunk_ack(const void *data, size_t length);
-    bool         connect_over(const wire::RailRecord &remote,
-                              LaneChoice choice, bool &tried);
+    SendOp      &begin_lane_op();
+    void         settle_lane_op(SendOp &op, ucs_status_t status,
+                                PeerUser &user, uct_completion_t *comp);
     ucs_status_t obstacle_status();
     ucs_status_t rail_status(ucs_status_t status);
-    bool         try_control(const void *head, size_t head_length,
-                             const void *body, size_t body_length);
+    bool         try_control(uct_ep_h ep, const void *head,
+                             size_t head_length, const void *body,
+                             size_t body_length);
+    void         stamp(void *head) const;
     void         block();
-    void         arm_hook();
     void         on_room();
     void         drain_queue();
     void         dispatch_users();
     void         note_queued();
+    void         say_hello();
+
+    /* flush.cc, cancel.cc */
     void         check_waiters();
     void         fence_begun();
+    void         flush_lane_for_fence();
     void         end_strict();
     /* For each put or get that has begun. */
     void repeat_fence()
@@ -219,25 +268,52 @@ private:
         }
     }
     void         strict_repeat();
-    void         say_hello(bool want_reply);
     void         request_put_ack();
     void         flush_step(FlushOp *op, ucs_status_t status);
-    void         cancel();
-    void         finish_failure();
+    void         end_flush(FlushOp *op, ucs_status_t status);
+    void         end_flushes(const PeerUser *owner, ucs_status_t status);
+    ucs_status_t cancel(PeerUser &user, uct_completion_t *comp);
+    void         cancel_gets(PeerUser &user);
+    void         check_cancels();
 
-    ucs_status_t request_get(Get &get, const wire::OpId &op, uint64_t local,
-                             uint64_t remote, RemoteKey &key);
+    /* lifecycle.cc */
+    void         begin_leave();
+    void         advance_leave();
+    bool         take_leave(ucs_time_t now);
+    bool         say_goodbye(bool stopped);
+    uct_ep_h     farewell_lane(ucs_time_t now);
+    void         end_gets(ucs_status_t status, bool all);
+    bool         gets_open() const;
+    bool         gets_over(ucs_time_t now);
+    void         tell_users();
+    void         close_lanes();
+    void         on_goodbye(const wire::ControlHeader &header,
+                            const void *data, size_t length);
+
+    /* remote_memory.cc, serve.cc */
+    ucs_status_t request_get(PeerUser &user, Get &get, const wire::OpId &op,
+                             uint64_t local, uint64_t remote,
+                             RemoteKey &key);
     void         on_get_request(const void *data, size_t length);
+    void         serve_waiting();
+    void         serve(const wire::GetReq &request);
     void         on_get_data(const void *data, size_t length);
     void         on_get_done(const void *data, size_t length);
+    void         on_get_cancel(const void *data, size_t length);
+    void         on_key_request(const void *data, size_t length);
+    void         on_key_data(const void *data, size_t length);
+    void         on_chunk_ack(const void *data, size_t length);
     void         on_put_data(const void *data, size_t length);
     void         on_flush(const void *data, size_t length, bool is_ack);
 
     static ucs_status_t on_hook(uct_pending_req_t *req);
     static void         on_control_flushed(uct_completion_t *comp);
+    static void         on_sent(uct_completion_t *comp);
 
     Engine        &engine_;
     const uint64_t uuid_;
+    const uint32_t session_;
+    uint32_t       peer_session_ = 0;
     unsigned       obstacles_ = 0;
     uct_ep_h       control_   = nullptr; /* hello_ or the one of lane_ */
     uct_ep_h       hello_     = nullptr;
@@ -250,31 +326,47 @@ private:
     ucs_status_t   failed_    = UCS_OK;
     bool           table_known_ = false;
     bool           no_paths_    = false; /* fails once hello is said */
+    bool           hello_taken_ = false; /* the lane took a message */
+    bool           way_failed_  = false; /* and one that did not, never will */
     /* A flush asks the lane only for the user's messages. fuselink's own
      * (answers, hello) would make it wait for a peer that has no reason to
      * make progress any more. */
     bool           unflushed_   = false; /* user messages since a flush */
     unsigned       flushing_    = 0;     /* lane flushes not ended */
     bool           dispatching_ = false;
-    bool           failure_done_ = false;
-    wire::RailTable address_; /* to connect to */
-    std::vector<uct_ep_h> unreached_; /* bulk endpoints that never connected */
+    bool           draining_    = false;
+    bool           room_later_  = false; /* look for room from progress */
+    bool           serving_     = false; /* inside serve_waiting() */
+    bool           closed_      = false;
+
+    std::vector<Way>  ways_;          /* best first */
+    size_t            way_ = 0;       /* in use: index in ways_ */
+    uint8_t           peer_from_ = 0; /* rails of the peer's lane to us */
+    uint8_t           peer_to_   = 0;
 
     ControlHook                      hook_;
     std::deque<std::vector<uint8_t>> queue_; /* control messages to send */
+    size_t                           queue_bytes_ = 0;
+    std::deque<wire::GetReq>         unserved_; /* gets that wait for room */
     std::vector<PeerUser *>          users_;
     std::vector<FlushOp *>           flushes_;
+    SendOps                          sends_;
 
     /* Questions for keys, by token. */
     std::unordered_map<uint32_t, std::shared_ptr<NicKeys>> key_requests_;
     uint32_t key_token_ = 0;
 
+    uint64_t                         landings_ = 0; /* chunks of gets */
+    Leave                            leave_;
+
     Epochs     epochs_;
     Epochs::Id fence_boundary_ = 0;
-    uint64_t   put_sn_         = 0; /* small puts sent */
-    uint64_t   put_requested_  = 0; /* of those, acknowledgement asked for */
-    uint64_t   put_acked_      = 0;
-    uint64_t   bulk_fence_     = 0; /* bulk data waits until this is acked */
+    /* Small puts sent. Counts on from the session, so that an answer that
+     * belongs to another connection fits nothing here. */
+    uint64_t   put_sn_;
+    uint64_t   put_requested_; /* of those, acknowledgement asked for */
+    uint64_t   put_acked_;
+    uint64_t   bulk_fence_;    /* bulk data waits until this is acked */
     bool       strict_         = false; /* a fence after each put and get */
     bool       strict_used_    = false;
 

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 
-/* Peer: puts and gets, both the asking and the serving side. */
+/* Peer: puts and gets of this process. */
 
 #include "peer.h"
 
@@ -34,13 +34,10 @@ size_t pack_put(void *dest, void *arg)
     return sizeof(p->header) + p->length;
 }
 
-wire::PutData put_header(const Engine &engine, uint64_t remote,
-                         RemoteKey &key)
+wire::PutData put_header(uint64_t remote, RemoteKey &key)
 {
     wire::PutData header{};
     header.header.type    = static_cast<uint8_t>(ControlType::PutData);
-    header.header.version = wire::kProtocolVersion;
-    header.header.sender  = engine.uuid();
     header.remote         = remote;
     header.region_id      = key.region.id;
     header.region_key     = key.region.key;
@@ -92,8 +89,8 @@ ucs_status_t Peer::lane_rma_status(ucs_status_t status)
 
 /* A short get by the NIC of the control lane; UCS_ERR_UNSUPPORTED if it has
  * no access to the memory at either end (yet). */
-ucs_status_t Peer::lane_get(void *buffer, size_t length, uint64_t remote,
-                            Region *region, RemoteKey &key,
+ucs_status_t Peer::lane_get(PeerUser &user, void *buffer, size_t length,
+                            uint64_t remote, Region *region, RemoteKey &key,
                             uct_completion_t *comp)
 {
     uct_rkey_t rkey = lane_rkey(key);
@@ -106,8 +103,11 @@ ucs_status_t Peer::lane_get(void *buffer, size_t length, uint64_t remote,
         return UCS_ERR_UNSUPPORTED;
     }
     uct_iov_t iov{buffer, length, memh, 0, 1};
-    return lane_rma_status(uct_ep_get_zcopy(control_, &iov, 1, remote, rkey,
-                                            comp));
+    SendOp &op          = begin_lane_op();
+    ucs_status_t status = uct_ep_get_zcopy(control_, &iov, 1, remote, rkey,
+                                           &op.comp);
+    settle_lane_op(op, status, user, comp);
+    return lane_rma_status(status);
 }
 
 ucs_status_t Peer::put_short(const void *buffer, unsigned length,
@@ -130,8 +130,8 @@ ucs_status_t Peer::put_short(const void *buffer, unsigned length,
         return lane_rma_status(sent < 0 ? static_cast<ucs_status_t>(sent) :
                                           UCS_OK);
     }
-    PackPut pack{put_header(engine_, remote, key), nullptr, buffer, nullptr,
-                 length};
+    PackPut pack{put_header(remote, key), nullptr, buffer, nullptr, length};
+    stamp(&pack.header);
     ssize_t sent = uct_ep_am_bcopy(
         control_, static_cast<uint8_t>(wire::RailAm::Control), pack_put,
         &pack, 0);
@@ -160,7 +160,8 @@ ssize_t Peer::put_bcopy(uct_pack_callback_t cb, void *arg, uint64_t remote,
         }
         return lane_rma_status(static_cast<ucs_status_t>(sent));
     }
-    PackPut pack{put_header(engine_, remote, key), cb, nullptr, arg, 0};
+    PackPut pack{put_header(remote, key), cb, nullptr, arg, 0};
+    stamp(&pack.header);
     ssize_t sent = uct_ep_am_bcopy(
         control_, static_cast<uint8_t>(wire::RailAm::Control), pack_put,
         &pack, 0);
@@ -172,9 +173,9 @@ ssize_t Peer::put_bcopy(uct_pack_callback_t cb, void *arg, uint64_t remote,
     return static_cast<ssize_t>(pack.length);
 }
 
-ucs_status_t Peer::put_zcopy(const uct_iov_t *iov, size_t iovcnt,
-                             uint64_t remote, RemoteKey &key,
-                             uct_completion_t *comp)
+ucs_status_t Peer::put_zcopy(PeerUser &user, const uct_iov_t *iov,
+                             size_t iovcnt, uint64_t remote,
+                             RemoteKey &key, uct_completion_t *comp)
 {
     ucs_status_t status = obstacle_status();
     if (status != UCS_OK) {
@@ -184,29 +185,31 @@ ucs_status_t Peer::put_zcopy(const uct_iov_t *iov, size_t iovcnt,
     if (length == 0) {
         return UCS_OK;
     }
-    bulk_.put(iov[0].buffer, length, remote,
-              static_cast<Region *>(iov[0].memh), key, comp);
+    status = bulk_.put(user, iov[0].buffer, length, remote,
+                       static_cast<Region *>(iov[0].memh), key, comp);
     repeat_fence();
-    return UCS_INPROGRESS;
+    return status;
 }
 
-ucs_status_t Peer::request_get(Get &get, const wire::OpId &op, uint64_t local,
+ucs_status_t Peer::request_get(PeerUser &user, Get &get,
+                               const wire::OpId &op, uint64_t local,
                                uint64_t remote, RemoteKey &key)
 {
     wire::GetReq request{};
     request.header.type    = static_cast<uint8_t>(ControlType::GetReq);
-    request.header.version = wire::kProtocolVersion;
     request.header.flags   = get.by_message ? wire::kGetInline : 0;
-    request.header.sender  = engine_.uuid();
     request.op             = op;
     request.remote         = remote;
     request.local          = local;
     request.length         = get.length;
     request.region_id      = key.region.id;
     request.region_key     = key.region.key;
+    stamp(&request);
     /* A lane that fails inside the call ends operations, and their users may
      * begin and end others: count this one first, and look again after. */
     get.epoch    = begin_op();
+    get.user     = &user;
+    ++user.open;
     ssize_t sent = uct_ep_am_bcopy(
         control_, static_cast<uint8_t>(wire::RailAm::Control), pack_get,
         &request, 0);
@@ -215,15 +218,14 @@ ucs_status_t Peer::request_get(Get &get, const wire::OpId &op, uint64_t local,
         return UCS_INPROGRESS;
     }
     if (engine_.gets().find(op) == &get) {
-        Epochs::Id epoch = get.epoch;
-        engine_.gets().end(get);
-        end_op(epoch);
+        get.comp = nullptr; /* the status tells */
+        end_get(get, UCS_OK);
     }
     return rail_status(static_cast<ucs_status_t>(sent));
 }
 
-ucs_status_t Peer::get_bcopy(uct_unpack_callback_t unpack, void *arg,
-                             size_t length, uint64_t remote,
+ucs_status_t Peer::get_bcopy(PeerUser &user, uct_unpack_callback_t unpack,
+                             void *arg, size_t length, uint64_t remote,
                              RemoteKey &key, uct_completion_t *comp)
 {
     ucs_status_t status = obstacle_status();
@@ -237,8 +239,11 @@ ucs_status_t Peer::get_bcopy(uct_unpack_callback_t unpack, void *arg,
     uct_rkey_t rkey = lane_rkey(key);
     if (rkey != UCT_INVALID_RKEY &&
         length <= rail_->control().attr().cap.get.max_bcopy) {
-        return lane_rma_status(uct_ep_get_bcopy(control_, unpack, arg, length,
-                                                remote, rkey, comp));
+        SendOp &op = begin_lane_op();
+        status     = uct_ep_get_bcopy(control_, unpack, arg, length, remote,
+                                      rkey, &op.comp);
+        settle_lane_op(op, status, user, comp);
+        return lane_rma_status(status);
     }
     wire::OpId op;
     Get &get       = engine_.gets().begin(op);
@@ -248,12 +253,12 @@ ucs_status_t Peer::get_bcopy(uct_unpack_callback_t unpack, void *arg,
     get.unpack_arg = arg;
     get.length     = length;
     get.by_message = true;
-    return request_get(get, op, 0, remote, key);
+    return request_get(user, get, op, 0, remote, key);
 }
 
-ucs_status_t Peer::get_zcopy(const uct_iov_t *iov, size_t iovcnt,
-                             uint64_t remote, RemoteKey &key,
-                             uct_completion_t *comp)
+ucs_status_t Peer::get_zcopy(PeerUser &user, const uct_iov_t *iov,
+                             size_t iovcnt, uint64_t remote,
+                             RemoteKey &key, uct_completion_t *comp)
 {
     ucs_status_t status = obstacle_status();
     if (status != UCS_OK) {
@@ -265,14 +270,15 @@ ucs_status_t Peer::get_zcopy(const uct_iov_t *iov, size_t iovcnt,
     }
     auto *region = static_cast<Region *>(iov[0].memh);
     if (length <= engine_.settings().inline_get) {
-        status = lane_get(iov[0].buffer, length, remote, region, key, comp);
+        status = lane_get(user, iov[0].buffer, length, remote, region, key, comp);
         if (status != UCS_ERR_UNSUPPORTED) {
             return status;
         }
     } else if (bulk_.reads()) {
-        bulk_.get(iov[0].buffer, length, remote, region, key, comp);
+        status = bulk_.get(user, iov[0].buffer, length, remote, region, key,
+                           comp);
         repeat_fence();
-        return UCS_INPROGRESS;
+        return status;
     }
     wire::OpId op;
     Get &get       = engine_.gets().begin(op);
@@ -281,69 +287,25 @@ ucs_status_t Peer::get_zcopy(const uct_iov_t *iov, size_t iovcnt,
     get.buffer     = static_cast<char *>(iov[0].buffer);
     get.length     = length;
     get.by_message = length <= engine_.settings().inline_get;
-    return request_get(get, op, reinterpret_cast<uintptr_t>(iov[0].buffer),
-                       remote, key);
+    return request_get(user, get, op,
+                       reinterpret_cast<uintptr_t>(iov[0].buffer), remote,
+                       key);
 }
 
 void Peer::end_get(Get &get, ucs_status_t status)
 {
-    uct_completion_t *comp = get.comp;
+    uct_completion_t *comp  = get.comp;
+    PeerUser         *user  = get.user;
     Epochs::Id        epoch = get.epoch;
     engine_.gets().end(get);
+    user_op_ended(user);
     if (comp != nullptr) {
         uct_invoke_completion(comp, status);
     }
     end_op(epoch);
 }
 
-/* --- serving --- */
-
-void Peer::on_get_request(const void *data, size_t length)
-{
-    wire::GetReq request;
-    if (!wire::parse(data, length, request)) {
-        ucs_debug("fuselink: short get request from %016lx", uuid_);
-        return;
-    }
-    RegionKey key{request.region_id, request.region_key};
-    bool by_message = (request.header.flags & wire::kGetInline) != 0;
-    ucs_status_t status = UCS_OK;
-    if (request.length == 0 ||
-        (by_message && request.length > wire::kMaxInlineGet)) {
-        status = UCS_ERR_INVALID_PARAM;
-    } else if (!engine_.regions().contains(key, request.remote, request.length)) {
-        status = UCS_ERR_INVALID_ADDR;
-    } else if (!by_message && bulk_.ready() && !bulk_.has_paths()) {
-        status = UCS_ERR_UNREACHABLE;
-    }
-    if (status != UCS_OK) {
-        ucs_debug("fuselink: get of %lu bytes refused: %s",
-                  request.length, ucs_status_string(status));
-        wire::GetDone done{};
-        done.header.type = static_cast<uint8_t>(ControlType::GetDone);
-        done.op          = request.op;
-        done.status      = status;
-        send_control(&done, sizeof(done));
-        return;
-    }
-
-    auto *source = reinterpret_cast<const char *>(
-        static_cast<uintptr_t>(request.remote));
-    if (!by_message) {
-        bulk_.serve_get(source, request.length, request.local, request.op);
-        return;
-    }
-    size_t most = engine_.max_message() - sizeof(wire::GetData);
-    for (uint64_t offset = 0; offset < request.length;) {
-        uint64_t part = std::min<uint64_t>(most, request.length - offset);
-        wire::GetData reply{};
-        reply.header.type = static_cast<uint8_t>(ControlType::GetData);
-        reply.op          = request.op;
-        reply.offset      = offset;
-        send_control(&reply, sizeof(reply), source + offset, part);
-        offset += part;
-    }
-}
+/* --- answers --- */
 
 void Peer::on_get_data(const void *data, size_t length)
 {
@@ -395,42 +357,13 @@ void Peer::on_get_done(const void *data, size_t length)
     end_get(*get, sane ? status : UCS_ERR_IO_ERROR);
 }
 
-void Peer::on_put_data(const void *data, size_t length)
+void Peer::on_landed(Get &get, uint64_t length)
 {
-    wire::PutData put;
-    if (!wire::parse(data, length, put)) {
-        return;
+    ++landings_;
+    get.landed += length;
+    if (get.landed == get.length) {
+        end_get(get, UCS_OK);
     }
-    size_t size = length - sizeof(put);
-    RegionKey key{put.region_id, put.region_key};
-    if (!engine_.regions().contains(key, put.remote, size)) {
-        ucs_error("fuselink: put of %zu bytes from peer %016lx outside of the "
-                  "memory that its key names: dropped", size, uuid_);
-        return;
-    }
-    memcpy(reinterpret_cast<void *>(static_cast<uintptr_t>(put.remote)),
-           static_cast<const char *>(data) + sizeof(put), size);
-}
-
-void Peer::on_flush(const void *data, size_t length, bool is_ack)
-{
-    wire::Flush flush;
-    if (!wire::parse(data, length, flush)) {
-        return;
-    }
-    if (!is_ack) {
-        wire::Flush reply{};
-        reply.header.type = static_cast<uint8_t>(ControlType::FlushAck);
-        reply.sn          = flush.sn;
-        send_control(&reply, sizeof(reply));
-        return;
-    }
-    if (flush.sn <= put_acked_ || flush.sn > put_requested_) {
-        return;
-    }
-    put_acked_ = flush.sn;
-    check_waiters();
-    bulk_.pump(); /* may have been held by a fence */
 }
 
 } // namespace fuselink

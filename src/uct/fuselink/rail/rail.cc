@@ -43,6 +43,11 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
     std::string tl(candidate.traits->tl);
     LowerIfaceParams own = params;
     own.err_handler_arg  = result.get();
+    if (candidate.traits->stream) {
+        /* A rail that a peer does not answer on must not hold up the others
+         * while it tries. */
+        own.overrides.push_back({"CONN_NB", "y"});
+    }
     ucs_status_t status  = LowerIface::open(*candidate.md, tl,
                                             candidate.device, own,
                                             result->control_);
@@ -58,9 +63,6 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
         return UCS_ERR_UNSUPPORTED;
     }
     if (candidate.traits->stream) {
-        /* A rail that the peer does not answer on must not hold up the
-         * others while it tries. */
-        own.overrides.push_back({"CONN_NB", "y"});
         status = LowerIface::open(*candidate.md, tl, candidate.device, own,
                                   result->bulk_);
         if (status != UCS_OK) {
@@ -177,12 +179,16 @@ Rail::Route Rail::route_to(const wire::RailRecord &remote, uint64_t own,
     return route;
 }
 
+bool Rail::speaks_with(const wire::RailRecord &remote) const
+{
+    return remote.tl_hash == wire::hash_name(control_->tl().c_str()) &&
+           hello().is_reachable(remote.device_address,
+                                remote.iface_address);
+}
+
 bool Rail::reaches(const wire::RailRecord &remote, const Route &route) const
 {
-    if (route.astray ||
-        remote.tl_hash != wire::hash_name(control_->tl().c_str()) ||
-        !hello().is_reachable(remote.device_address,
-                              remote.iface_address)) {
+    if (route.astray || !speaks_with(remote)) {
         return false;
     }
     if (!traits_->routed_by_ip || remote.net.family == 0 || ifindex_ == 0) {

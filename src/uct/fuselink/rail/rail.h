@@ -71,6 +71,10 @@ public:
     static Route route_to(const wire::RailRecord &remote, uint64_t own,
                           uint64_t peer);
 
+    /** Is the peer's rail of our transport, with an address that this rail
+     *  can be given? */
+    bool speaks_with(const wire::RailRecord &remote) const;
+
     /** Can bulk data go from here to the peer's rail? `route` is
      *  route_to() of it. */
     bool reaches(const wire::RailRecord &remote, const Route &route) const;

@@ -29,17 +29,7 @@ BulkSender::BulkSender(Peer &peer) : peer_(peer)
 
 BulkSender::~BulkSender()
 {
-    auto drop = [](uct_pending_req_t *, void *) {};
-    for (auto &path : paths_) {
-        if (path->ep != nullptr && !path->link_owns()) {
-            uct_ep_pending_purge(path->ep, drop, nullptr);
-            uct_ep_destroy(path->ep);
-        }
-        path->link.reset();
-    }
-    for (uct_ep_h ep : inbound_) {
-        uct_ep_destroy(ep);
-    }
+    close();
 }
 
 Chunk *BulkSender::new_chunk()
@@ -56,67 +46,6 @@ Chunk *BulkSender::new_chunk()
     Chunk *chunk = free_chunks_;
     free_chunks_ = chunk->next;
     return chunk;
-}
-
-Transfer *BulkSender::new_transfer()
-{
-    if (free_transfers_.empty()) {
-        transfer_pool_.push_back(std::make_unique<Transfer>());
-        return transfer_pool_.back().get();
-    }
-    Transfer *transfer = free_transfers_.back();
-    free_transfers_.pop_back();
-    *transfer = Transfer{};
-    return transfer;
-}
-
-void BulkSender::free_transfer(Transfer *transfer)
-{
-    free_transfers_.push_back(transfer);
-}
-
-void BulkSender::put(const void *buffer, size_t length, uint64_t remote,
-                     Region *region, RemoteKey &key, uct_completion_t *comp)
-{
-    Transfer *transfer      = new_transfer();
-    transfer->kind          = Transfer::Kind::Put;
-    transfer->buffer        = static_cast<const char *>(buffer);
-    transfer->remote        = remote;
-    transfer->length        = length;
-    transfer->comp          = comp;
-    transfer->epoch         = peer_.begin_op();
-    transfer->region        = region;
-    transfer->remote_region = key.region;
-    transfer->keys          = key.nics;
-    start(transfer);
-}
-
-void BulkSender::get(void *buffer, size_t length, uint64_t remote,
-                     Region *region, RemoteKey &key, uct_completion_t *comp)
-{
-    Transfer *transfer      = new_transfer();
-    transfer->kind          = Transfer::Kind::Get;
-    transfer->buffer        = static_cast<char *>(buffer);
-    transfer->remote        = remote;
-    transfer->length        = length;
-    transfer->comp          = comp;
-    transfer->epoch         = peer_.begin_op();
-    transfer->region        = region;
-    transfer->remote_region = key.region;
-    transfer->keys          = key.nics;
-    start(transfer);
-}
-
-void BulkSender::serve_get(const void *buffer, size_t length, uint64_t remote,
-                           const wire::OpId &op)
-{
-    Transfer *transfer = new_transfer();
-    transfer->kind     = Transfer::Kind::ServeGet;
-    transfer->buffer   = static_cast<const char *>(buffer);
-    transfer->remote   = remote;
-    transfer->length   = length;
-    transfer->op       = op;
-    start(transfer);
 }
 
 /* The path that a transfer prefers, all else being equal: each in turn of
@@ -144,6 +73,15 @@ void BulkSender::start(Transfer *transfer)
     pump();
 }
 
+/* The memory that a get reads may be deregistered meanwhile. */
+bool BulkSender::still_there(const Transfer &transfer) const
+{
+    auto at = reinterpret_cast<uintptr_t>(transfer.buffer);
+    return peer_.engine().regions().contains(
+        transfer.own_region, at + transfer.assigned,
+        transfer.length - transfer.assigned);
+}
+
 void BulkSender::pump()
 {
     /* Completions and pending callbacks come back here from inside
@@ -161,18 +99,25 @@ void BulkSender::pump()
         again_ = false;
         while (!queue_.empty() && !peer_.failed()) {
             Transfer *transfer = queue_.front();
+            if (transfer->kind == Transfer::Kind::ServeGet &&
+                !still_there(*transfer)) {
+                stop(transfer, UCS_ERR_INVALID_ADDR);
+                continue;
+            }
             Path     *path     = nullptr;
             size_t    length   = 0;
             bool      stuck    = false;
             if (choose(*transfer, path, length, stuck)) {
                 post_chunk(*transfer, *path, length);
             } else if (stuck) {
-                /* None of our NICs can read it: the peer sends it. */
-                Transfer asked = *transfer;
                 queue_.pop_front();
-                backlog_ -= asked.length;
-                free_transfer(transfer);
-                peer_.ask_for(asked);
+                backlog_        -= transfer->length;
+                transfer->queued = false;
+                if (transfer->starting) {
+                    transfer->handed_over = true; /* begin() does it */
+                } else {
+                    hand_over(transfer);
+                }
             } else {
                 break;
             }
@@ -239,6 +184,9 @@ bool BulkSender::choose(Transfer &transfer, Path *&path, size_t &length,
     sched::Nanos    now   = now_ns();
     for (auto &candidate : paths_) {
         Path &p    = *candidate;
+        if (p.state == Path::State::Out) {
+            continue;
+        }
         bool ready = p.state == Path::State::Ready || connect(p);
         if (peer_.failed()) {
             return false;
@@ -260,7 +208,7 @@ bool BulkSender::choose(Transfer &transfer, Path *&path, size_t &length,
         }
         ++count;
     }
-    stuck = count == 0 && transfer.assigned == 0;
+    stuck = count == 0 && transfer.assigned == 0 && !out_;
     if (count == 0) {
         return false;
     }
@@ -330,9 +278,11 @@ bool BulkSender::post_chunk(Transfer &transfer, Path &path, size_t length)
     /* Counted before posting: a rail that fails inside the call ends other
      * chunks of this transfer, which must not free it under our feet. */
     ++transfer.outstanding;
+    ++in_flight_;
     path.meter.on_post(now_ns(), sched::Bytes(length));
     bool messages       = carry(transfer, path) == Carry::Messages;
     ucs_status_t status = UCS_INPROGRESS;
+    chunk->by_messages  = messages;
     if (messages) {
         chunk->offset = transfer.assigned;
         chunk->sent   = 0;
@@ -353,6 +303,7 @@ bool BulkSender::post_chunk(Transfer &transfer, Path &path, size_t length)
         if (messages) {
             send_parts(path);
         } else if (transfer.kind == Transfer::Kind::ServeGet) {
+            ++path.serving;
             path.markers.push_back({transfer.op, length});
             send_markers(path);
         }
@@ -365,12 +316,14 @@ bool BulkSender::post_chunk(Transfer &transfer, Path &path, size_t length)
     path.meter.on_abandon(now_ns(), sched::Bytes(length));
     chunk->next  = free_chunks_;
     free_chunks_ = chunk;
+    --in_flight_;
     if (--transfer.outstanding == 0 && !transfer.queued) {
         finish(&transfer); /* it failed inside the call */
     }
     if (status == UCS_ERR_NO_RESOURCE) {
         block(path);
     } else {
+        path.broken = true;
         peer_.fail(status);
     }
     return false;
@@ -422,16 +375,11 @@ void BulkSender::block(Path &path)
         path.hook.queued = true;
         return;
     }
-    /* BUSY: there is room after all. */
-    path.blocked   = false;
-    path.connected = true;
-    again_         = true;
-    if (!path.markers.empty()) {
-        send_markers(path);
-    }
-    if (!path.parts.empty()) {
-        send_parts(path);
-    }
+    /* BUSY though it had no room: it will not tell when it has, because not
+     * the path is full, but what all of its rail share. Asking again at once
+     * would be a loop without end. */
+    path.retry = retry_ = true;
+    peer_.engine().defer(peer_);
 }
 
 ucs_status_t BulkSender::on_hook(uct_pending_req_t *req)
@@ -464,6 +412,10 @@ void BulkSender::chunk_done(Chunk *chunk)
     free_chunks_ = chunk;
 
     peer_.engine().poller().release(path.poll_index());
+    --in_flight_;
+    bool serves = transfer->kind == Transfer::Kind::ServeGet &&
+                  !chunk->by_messages;
+    path.serving -= serves;
     if (status == UCS_OK) {
         path.meter.on_complete(now_ns(), length);
     } else {
@@ -471,62 +423,69 @@ void BulkSender::chunk_done(Chunk *chunk)
         if (transfer->status == UCS_OK) {
             transfer->status = status;
         }
+        broken_ = broken_ || serves;
         drop_unassigned(transfer);
+        if (!chunk->by_messages) {
+            path.broken = true;
+        }
         peer_.fail(status);
     }
-    if (--transfer->outstanding == 0 &&
-        transfer->assigned == transfer->length) {
+    --transfer->outstanding;
+    if (transfer->over()) {
         finish(transfer);
     }
     pump();
 }
 
-void BulkSender::drop_unassigned(Transfer *transfer)
-{
-    if (!transfer->queued) {
-        return;
-    }
-    backlog_          -= transfer->length - transfer->assigned;
-    transfer->assigned = transfer->length;
-    transfer->queued   = false;
-    queue_.erase(std::find(queue_.begin(), queue_.end(), transfer));
-}
-
-void BulkSender::finish(Transfer *transfer)
-{
-    Transfer done = *transfer;
-    free_transfer(transfer);
-    if (done.kind != Transfer::Kind::ServeGet) {
-        if (done.comp != nullptr) {
-            uct_invoke_completion(done.comp, done.status);
-        }
-        peer_.end_op(done.epoch);
-    }
-    /* A served get needs no message here: its chunks were announced, and if
-     * one was not, the peer sees this connection fail as we do. */
-}
+/* --- the end --- */
 
 void BulkSender::fail(ucs_status_t status)
 {
     /* finish() calls the user, who may start nothing new: the peer refuses.
      * So the queue only shrinks here. */
     while (!queue_.empty()) {
-        Transfer *transfer = queue_.front();
-        if (transfer->status == UCS_OK) {
-            transfer->status = status;
-        }
-        drop_unassigned(transfer);
-        if (transfer->outstanding == 0) {
-            finish(transfer);
-        }
+        stop(queue_.front(), status);
     }
     for (auto &path : paths_) {
         path->markers.clear();
-        if (path->ep != nullptr) {
-            uct_ep_flush(path->ep, UCT_FLUSH_FLAG_CANCEL, nullptr);
-        }
         abandon_parts(*path, status);
     }
+}
+
+void BulkSender::cancel_in_flight(bool all)
+{
+    for (auto &path : paths_) {
+        if (path->ep == nullptr || path->cancelled ||
+            (path->serving != 0 && !path->broken && !all)) {
+            continue;
+        }
+        path->cancelled = true;
+        uct_ep_flush(path->ep, UCT_FLUSH_FLAG_CANCEL, nullptr);
+    }
+}
+
+bool BulkSender::written_in_place() const
+{
+    return std::any_of(paths_.begin(), paths_.end(), [](const auto &path) {
+        return !path->rail.reads() && !path->rail.by_messages();
+    });
+}
+
+void BulkSender::close()
+{
+    Engine &engine = peer_.engine();
+    for (auto &path : paths_) {
+        uct_ep_h ep = path->link_owns() ? nullptr : path->ep;
+        if (ep != nullptr) {
+            engine.destroy_lane(ep); /* may end chunks of the path */
+        }
+        path->link.reset();
+        path->ep = nullptr;
+    }
+    for (const Inbound &inbound : inbound_) {
+        engine.destroy_lane(inbound.ep);
+    }
+    inbound_.clear();
 }
 
 } // namespace fuselink

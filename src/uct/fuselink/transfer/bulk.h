@@ -21,14 +21,15 @@ namespace fuselink {
 class Peer;
 class Rail;
 class BulkSender;
+struct PeerUser;
 
-/** A way for bulk data to one peer: one of our rails to one of its rails. */
 struct Chunk;
 
+/** A way for bulk data to one peer: one of our rails to one of its rails. */
 struct Path {
     /* Connect-to-ep paths pass through Asked; the others are made Ready at
-     * once. */
-    enum class State : uint8_t { Idle, Asked, Ready };
+     * once. Out: it did not connect and is about to be removed. */
+    enum class State : uint8_t { Idle, Asked, Ready, Out };
 
     struct Hook {
         uct_pending_req_t req; /* first: UCX gives back a pointer to it */
@@ -54,6 +55,10 @@ struct Path {
     bool             by_messages = false;
     bool             blocked = false; /* no room on the rail */
     bool             connected = false; /* the rail took something, or would */
+    bool             retry  = false; /* look for room from progress */
+    bool             broken = false; /* the rail said so */
+    bool             cancelled = false;
+    unsigned         serving = 0; /* puts for gets, not acknowledged */
     Hook             hook;
     sched::Rate      weight; /* reported speed */
     sched::RateMeter meter;
@@ -85,14 +90,22 @@ struct Transfer {
     size_t            assigned = 0;    /* bytes given to paths */
     unsigned          outstanding = 0; /* chunks not acknowledged */
     ucs_status_t      status = UCS_OK;
+    PeerUser         *user = nullptr;  /* not ServeGet; null once it is gone */
     uct_completion_t *comp = nullptr;  /* not ServeGet: of the user, or null */
     wire::OpId        op{};            /* ServeGet: the peer's name for it */
+    RegionKey         own_region;      /* ServeGet: `buffer` is in it */
     Epochs::Id        epoch = 0;       /* not ServeGet */
     Region           *region = nullptr; /* not ServeGet: `buffer` is in it */
     RegionKey         remote_region;    /* not ServeGet: `remote` is in it */
     std::shared_ptr<NicKeys> keys;      /* the same, for NICs that need them */
     sched::Demand     demand;
     bool              queued = false;
+    bool              starting = false; /* inside put() or get() */
+    bool              handed_over = false; /* meanwhile, to the peer */
+    bool              live = false;
+
+    /** Nothing of it is left to do. */
+    bool over() const { return outstanding == 0 && assigned == length; }
 };
 
 /** A piece of a transfer that is on its way. */
@@ -102,7 +115,7 @@ struct Chunk {
     Path            *path;
     size_t           length;
     Chunk           *next;
-    /* By messages only. */
+    bool             by_messages; /* only then what follows */
     size_t           offset;
     size_t           sent;
     uint32_t         number;
@@ -126,16 +139,32 @@ public:
     bool   has_paths() const { return !paths_.empty(); }
     bool   ready() const { return table_known_; }
 
-    /** Sends length > 0 bytes; comp ends with the last of them. */
-    void put(const void *buffer, size_t length, uint64_t remote,
-             Region *region, RemoteKey &key, uct_completion_t *comp);
+    /** Sends length > 0 bytes; comp ends with the last of them. If that is
+     *  before the return, the status is returned instead. */
+    ucs_status_t put(PeerUser &user, const void *buffer, size_t length,
+                     uint64_t remote, Region *region, RemoteKey &key,
+                     uct_completion_t *comp);
     /** Reads length > 0 bytes; only if reads(). */
-    void get(void *buffer, size_t length, uint64_t remote, Region *region,
-             RemoteKey &key, uct_completion_t *comp);
+    ucs_status_t get(PeerUser &user, void *buffer, size_t length,
+                     uint64_t remote, Region *region, RemoteKey &key,
+                     uct_completion_t *comp);
     /** True if some path's NIC can read the peer's memory. */
     bool reads() const { return reads_; }
+    /** Sends what the peer asked for, from memory of `region`. */
     void serve_get(const void *buffer, size_t length, uint64_t remote,
-                   const wire::OpId &op);
+                   const wire::OpId &op, const RegionKey &region);
+    /** The peer does not want this get any more. It is told when nothing of
+     *  it is under way. False if it is not known (any more). */
+    bool stop_serving(const wire::OpId &op);
+    /** Gets that are served. */
+    size_t serving() const { return serving_; }
+    /** True if gets are answered by puts into our memory, on some path. */
+    bool written_in_place() const;
+
+    /** Ends the puts and gets of one user: what is under way arrives. */
+    void cancel(const PeerUser &user);
+    /** The same, and nobody is told. */
+    void forget(const PeerUser &user);
 
     /** Gives chunks to paths as far as windows allow. */
     void pump();
@@ -156,15 +185,26 @@ public:
     /** The peer's rails. */
     const wire::RailTable &table() const { return table_; }
 
-    void fail(ucs_status_t status);
-    bool owns(uct_ep_h ep) const;
+    /* How it ends: the peer has failed. */
 
-    /** True if `ep` belongs to a path that has not carried anything: it never
-     *  connected, and nothing is lost with it. */
-    bool never_used(uct_ep_h ep) const;
-    /** Leaves such a path out, with one warning. Not from a rail's callback.
-     *  False if no path remains. */
-    bool drop_path(uct_ep_h ep);
+    /** Drops all that was not given to a path, or goes by messages. */
+    void fail(ucs_status_t status);
+    /** Ends what is under way: on paths that carry nothing for the peer's
+     *  gets, or on all. Not from a rail's callback. */
+    void cancel_in_flight(bool all);
+    /** A path broke that may have had bytes of a get in it. */
+    bool broken() const { return broken_; }
+    /** Nothing is under way. */
+    bool idle() const { return in_flight_ == 0; }
+    void close();
+
+    /** A path is broken. True if it has not carried anything: then it never
+     *  connected, nothing is lost with it, and it will be left out. */
+    bool on_path_error(uct_ep_h ep);
+    /** Leaves paths out that did not connect, with a warning for each, and
+     *  looks for room. Not from a rail's callback. False if no path
+     *  remains. */
+    bool run_deferred();
 
     Peer &peer() const { return peer_; }
 
@@ -181,6 +221,14 @@ private:
     bool      send_parts(Path &path);
     void      abandon_parts(Path &path, ucs_status_t status);
     void      start(Transfer *transfer);
+    ucs_status_t begin(Transfer *transfer, PeerUser &user);
+    void      hand_over(Transfer *transfer);
+    void      leave_out(Path &path);
+    bool      ask(Path &path);
+    void      take_reply(const wire::RailAddr &message,
+                         const std::vector<uint8_t> &address);
+    void      answer(const wire::RailAddr &message,
+                     const std::vector<uint8_t> &address);
     uint32_t  next_home() const;
     bool      connect(Path &path);
     bool      post_chunk(Transfer &transfer, Path &path, size_t length);
@@ -189,6 +237,8 @@ private:
     bool      send_markers(Path &path);
     void      block(Path &path);
     void      drop_unassigned(Transfer *transfer);
+    void      stop(Transfer *transfer, ucs_status_t status);
+    bool      still_there(const Transfer &transfer) const;
     Chunk    *new_chunk();
     Transfer *new_transfer();
     void      free_transfer(Transfer *transfer);
@@ -199,9 +249,20 @@ private:
     Peer                              &peer_;
     std::vector<std::unique_ptr<Path>> paths_;
     wire::RailTable                    table_; /* of the peer */
-    std::vector<uct_ep_h>              inbound_; /* connect-to-ep, from peer */
+    /* Connect-to-ep endpoints of the peer's paths, with their rails. */
+    struct Inbound {
+        uint8_t  rail;
+        uint8_t  from;
+        uct_ep_h ep;
+    };
+    std::vector<Inbound>               inbound_;
     std::deque<Transfer *>             queue_; /* with unassigned bytes */
     size_t                             backlog_ = 0; /* those bytes, total */
+    size_t                             serving_ = 0;   /* transfers */
+    size_t                             in_flight_ = 0; /* chunks */
+    bool                               broken_ = false;
+    bool                               out_    = false; /* some path is */
+    bool                               retry_  = false; /* some path does */
     bool                               table_known_ = false;
     bool                               reads_       = false;
     bool                               pumping_ = false;

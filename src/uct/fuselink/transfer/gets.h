@@ -13,10 +13,12 @@
 namespace fuselink {
 
 class Peer;
+struct PeerUser;
 
 /** One get of this process that a peer is serving. */
 struct Get {
     Peer                 *peer = nullptr;
+    PeerUser             *user = nullptr; /* null once it is gone */
     uct_completion_t     *comp = nullptr; /* of the user; may be null */
     char                 *buffer = nullptr; /* where zcopy data goes */
     uct_unpack_callback_t unpack = nullptr; /* bcopy instead, if set */
@@ -89,6 +91,14 @@ public:
                 fn(gets_[i]);
             }
         }
+    }
+
+    /** Number of live gets of a peer. */
+    size_t open(const Peer *peer)
+    {
+        size_t count = 0;
+        for_each(peer, [&](Get &) { ++count; });
+        return count;
     }
 
 private:

@@ -44,6 +44,7 @@ bool BulkSender::send_parts(Path &path)
         part.data              = transfer.buffer + at;
         part.length            = std::min(most, chunk->length - chunk->sent);
         part.header.sender     = peer_.engine().uuid();
+        part.header.session    = peer_.session();
         part.header.chunk      = chunk->number;
         part.header.last       = chunk->sent + part.length == chunk->length;
         part.header.rail       = path.rail.index();
@@ -66,6 +67,7 @@ bool BulkSender::send_parts(Path &path)
             return false;
         }
         if (sent < 0) {
+            path.broken = true;
             peer_.fail(static_cast<ucs_status_t>(sent));
             return false;
         }

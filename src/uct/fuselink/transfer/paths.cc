@@ -119,9 +119,17 @@ std::vector<const Path *> BulkSender::named_pairs() const
     return pairs;
 }
 
+/* It does not connect: the others go on without it. */
+void BulkSender::leave_out(Path &path)
+{
+    path.state = Path::State::Out;
+    out_       = true;
+    peer_.engine().defer(peer_);
+}
+
 bool BulkSender::connect(Path &path)
 {
-    if (path.state == Path::State::Asked) {
+    if (path.state != Path::State::Idle) {
         return false;
     }
     if (path.link && !path.link->refused()) {
@@ -135,34 +143,42 @@ bool BulkSender::connect(Path &path)
         }
     }
     path.by_messages = path.by_messages || path.link != nullptr;
+    if (peer_.engine().settings().connect_ep && path.rail.traits().stream) {
+        return ask(path);
+    }
     const LowerIface &iface = path.by_messages ? path.rail.hello() :
                                                  path.rail.bulk();
-    if (!peer_.engine().settings().connect_ep || !path.rail.traits().stream) {
-        ucs_status_t status = iface.create_ep(path.remote.device_address,
-                                              path.remote.iface_address,
-                                              &path.ep);
-        if (status != UCS_OK) {
-            ucs_error("fuselink: cannot connect %s to rail %s of peer: %s",
-                      path.rail.name().c_str(), path.remote.name.c_str(),
-                      ucs_status_string(status));
-            path.ep = nullptr;
-            peer_.fail(status);
-            return false;
-        }
-        path.state = Path::State::Ready;
-        block(path); /* until it is connected */
-        return true;
+    ucs_status_t status = peer_.engine().create_lane(peer_, iface,
+                                                     path.remote, path.ep);
+    if (status != UCS_OK) {
+        leave_out(path);
+        return false;
     }
+    path.state         = Path::State::Ready;
+    path.hook.req.func = on_hook;
+    if (uct_ep_pending_add(path.ep, &path.hook.req, 0) == UCS_OK) {
+        path.hook.queued = path.blocked = true; /* until it is connected */
+    } else {
+        path.connected = true;
+    }
+    return true;
+}
 
+/* Connect-to-ep: offers the peer an endpoint. */
+bool BulkSender::ask(Path &path)
+{
+    const LowerIface &iface = path.rail.bulk();
     std::vector<uint8_t> address;
     ucs_status_t status = iface.create_unconnected_ep(&path.ep);
-    if (status == UCS_OK) {
-        status = iface.get_ep_address(path.ep, address);
-    } else {
+    if (status != UCS_OK) {
         path.ep = nullptr;
+        leave_out(path);
+        return false;
     }
+    peer_.engine().add_lane(peer_, path.ep);
+    status = iface.get_ep_address(path.ep, address);
     if (status != UCS_OK || address.size() > UINT8_MAX) {
-        peer_.fail(status != UCS_OK ? status : UCS_ERR_UNSUPPORTED);
+        leave_out(path);
         return false;
     }
     path.state = Path::State::Asked;
@@ -180,7 +196,6 @@ bool BulkSender::connect(Path &path)
 void BulkSender::on_rail_address(const wire::RailAddr &message,
                                  const std::vector<uint8_t> &address)
 {
-    Engine &engine = peer_.engine();
     for (auto &path : paths_) {
         if (path->link && path->link->meant(message)) {
             ucs_status_t status = path->link->on_message(peer_, message,
@@ -194,40 +209,57 @@ void BulkSender::on_rail_address(const wire::RailAddr &message,
         }
     }
     if (message.step == static_cast<uint8_t>(wire::LinkStep::Answer)) {
-        for (auto &path : paths_) {
-            if (path->rail.index() == message.rail &&
-                path->remote.index == message.from &&
-                path->state == Path::State::Asked) {
-                ucs_status_t status = path->rail.bulk().connect_ep(
-                    path->ep, path->remote.device_address, address);
-                if (status != UCS_OK) {
-                    peer_.fail(status);
-                    return;
-                }
-                path->state = Path::State::Ready;
-                pump();
-                return;
-            }
+        take_reply(message, address);
+    } else {
+        answer(message, address);
+    }
+}
+
+void BulkSender::take_reply(const wire::RailAddr &message,
+                            const std::vector<uint8_t> &address)
+{
+    for (auto &path : paths_) {
+        if (path->rail.index() != message.rail ||
+            path->remote.index != message.from ||
+            path->state != Path::State::Asked) {
+            continue;
         }
-        ucs_debug("fuselink: unasked endpoint address for rail %d",
-                  message.rail);
+        ucs_status_t status = path->rail.bulk().connect_ep(
+            path->ep, path->remote.device_address, address);
+        if (status != UCS_OK) {
+            leave_out(*path);
+            return;
+        }
+        path->state = Path::State::Ready;
+        pump();
         return;
     }
+    ucs_debug("fuselink: unasked endpoint address for rail %d", message.rail);
+}
 
+void BulkSender::answer(const wire::RailAddr &message,
+                        const std::vector<uint8_t> &address)
+{
+    Engine &engine = peer_.engine();
     auto remote = std::find_if(table_.rails.begin(), table_.rails.end(),
                                [&](const wire::RailRecord &r) {
                                    return r.index == message.from;
                                });
+    bool again  = std::any_of(inbound_.begin(), inbound_.end(),
+                              [&](const Inbound &inbound) {
+                                 return inbound.rail == message.rail &&
+                                        inbound.from == message.from;
+                             });
     if (message.rail >= engine.rails().size() ||
-        remote == table_.rails.end() ||
-        inbound_.size() >= sched::max_paths) {
+        remote == table_.rails.end() || again) {
         ucs_debug("fuselink: endpoint address for an unknown rail");
         return;
     }
     /* The transport trusts the address that it is given to be one of its
      * own kind: only a pair that could be a path gets that far. */
     const Rail &rail = *engine.rails()[message.rail];
-    if (!rail.reaches(*remote, Rail::route_to(*remote, engine.uuid(),
+    if (!rail.traits().stream ||
+        !rail.reaches(*remote, Rail::route_to(*remote, engine.uuid(),
                                               table_.uuid))) {
         ucs_debug("fuselink: endpoint address for rails that are no path");
         return;
@@ -247,7 +279,8 @@ void BulkSender::on_rail_address(const wire::RailAddr &message,
         peer_.fail(status);
         return;
     }
-    inbound_.push_back(ep);
+    engine.add_lane(peer_, ep);
+    inbound_.push_back({message.rail, message.from, ep});
     status = iface.get_ep_address(ep, own);
     if (status == UCS_OK) {
         status = iface.connect_ep(ep, remote->device_address, address);
@@ -266,46 +299,61 @@ void BulkSender::on_rail_address(const wire::RailAddr &message,
     peer_.send_control(&reply, sizeof(reply), own.data(), own.size());
 }
 
-bool BulkSender::never_used(uct_ep_h ep) const
+bool BulkSender::on_path_error(uct_ep_h ep)
 {
-    for (const auto &path : paths_) {
-        if (path->ep == ep) {
-            return !path->connected && path->chunks == 0;
-        }
+    auto it = std::find_if(paths_.begin(), paths_.end(),
+                           [&](const auto &path) {
+                               return path->ep == ep ||
+                                      (path->link && path->link->ep() == ep);
+                           });
+    if (it == paths_.end()) {
+        return false;
     }
+    Path &path = **it;
+    if (!path.connected && path.chunks == 0) {
+        leave_out(path);
+        return true;
+    }
+    path.broken = true;
     return false;
 }
 
-bool BulkSender::drop_path(uct_ep_h ep)
+bool BulkSender::run_deferred()
 {
-    auto it = std::find_if(paths_.begin(), paths_.end(),
-                           [&](const auto &path) { return path->ep == ep; });
-    if (it == paths_.end()) {
-        return !paths_.empty();
-    }
-    ucs_warn("fuselink: rail %s does not reach %s of peer %016lx: left out",
-             (*it)->rail.name().c_str(), (*it)->remote.name.c_str(),
-             peer_.uuid());
-    if (!(*it)->link_owns()) {
-        uct_ep_pending_purge(ep, [](uct_pending_req_t *, void *) {}, nullptr);
-        uct_ep_destroy(ep);
-    }
-    paths_.erase(it);
-    if (paths_.empty()) {
-        return false;
-    }
-    pump();
-    return true;
-}
-
-bool BulkSender::owns(uct_ep_h ep) const
-{
-    for (const auto &path : paths_) {
-        if (path->ep == ep || (path->link && path->link->ep() == ep)) {
-            return true;
+    if (out_) {
+        out_ = false;
+        for (auto it = paths_.begin(); it != paths_.end();) {
+            Path &path = **it;
+            if (path.state != Path::State::Out) {
+                ++it;
+                continue;
+            }
+            ucs_warn("fuselink: rail %s does not reach %s of peer %016lx: "
+                     "left out", path.rail.name().c_str(),
+                     path.remote.name.c_str(), peer_.uuid());
+            if (path.ep != nullptr && !path.link_owns()) {
+                peer_.engine().destroy_lane(path.ep);
+            }
+            it = paths_.erase(it);
         }
+        if (paths_.empty()) {
+            return false;
+        }
+        pump();
     }
-    return std::find(inbound_.begin(), inbound_.end(), ep) != inbound_.end();
+    if (retry_) {
+        retry_ = false;
+        for (auto &path : paths_) {
+            if (path->retry) {
+                path->retry = path->blocked = false;
+                if (send_markers(*path)) {
+                    send_parts(*path);
+                }
+            }
+        }
+        pump();
+    }
+    return true;
 }
 
 } // namespace fuselink

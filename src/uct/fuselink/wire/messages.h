@@ -21,7 +21,7 @@ namespace fuselink::wire {
 static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
-inline constexpr uint8_t kProtocolVersion = 1;
+inline constexpr uint8_t kProtocolVersion = 2;
 
 /* Active message ids on a rail. A rail's interface is private to fuselink,
  * so all 32 are free here; the user's id travels in UserHeader. */
@@ -38,7 +38,7 @@ enum class RailAm : uint8_t {
 struct UserHeader {
     uint8_t  am_id;
     uint8_t  flags; /* 0 in this version */
-    uint16_t load;  /* the sender's load word; 0 in this version */
+    uint16_t reserved16; /* 0 in this version */
     uint32_t reserved; /* 0 in this version */
 } __attribute__((packed));
 static_assert(sizeof(UserHeader) == 8);
@@ -55,24 +55,41 @@ enum class ControlType : uint8_t {
     KeyReq   = 9,
     KeyData  = 10,
     ChunkAck = 11,
+    GetCancel = 12,
+    Goodbye   = 13,
 };
 
 /* First in each control message. sender is the random id of the sending
- * interface: the same that its interface address carries. */
+ * interface: the same that its interface address carries. session numbers its
+ * connections, so that what was sent before a failure is not taken for part of
+ * what came after. */
 struct ControlHeader {
     uint8_t  type;
     uint8_t  version;
     uint16_t flags;
-    uint32_t reserved;
+    uint32_t session;
     uint64_t sender;
 } __attribute__((packed));
 static_assert(sizeof(ControlHeader) == 16);
 
-/* Hello: header, then an encoded RailTable. */
+/* Hello: this header, then an encoded RailTable. */
 inline constexpr uint16_t kHelloWantReply = 1;
+struct Hello {
+    ControlHeader header;
+    uint32_t      receiver; /* its session, as far as known; else 0 */
+    uint8_t       from;     /* rails of the control lane: of the sender, */
+    uint8_t       to;       /* and of the receiver */
+    uint16_t      reserved;
+} __attribute__((packed));
 
-/* Names one operation of the receiver of the message. The generation, which
- * cannot be guessed, makes a late or forged answer harmless. */
+/** True if session `a` began before `b`; they may wrap around. */
+constexpr bool session_before(uint32_t a, uint32_t b)
+{
+    return static_cast<int32_t>(a - b) < 0;
+}
+
+/* Names one operation of the side that asks. The generation is random, so
+ * that a late or forged answer most likely finds nothing. */
 struct OpId {
     uint32_t slot;
     uint32_t generation;
@@ -105,6 +122,23 @@ struct GetData {
 struct GetDone {
     ControlHeader header;
     OpId          op;
+    int32_t       status;
+    uint32_t      reserved;
+} __attribute__((packed));
+
+/* Asks the owner to stop serving a get. The answer is GetDone, sent when
+ * nothing of the get is under way any more. */
+struct GetCancel {
+    ControlHeader header;
+    OpId          op;
+} __attribute__((packed));
+
+/* The connection has failed at the sender, and so it has at the receiver.
+ * status is a ucs_status_t, negative. */
+inline constexpr uint16_t kGoodbyeStopped = 1; /* no more is put by gets; */
+inline constexpr uint16_t kGoodbyeBroken = 2;  /* but a path broke meanwhile */
+struct Goodbye {
+    ControlHeader header;
     int32_t       status;
     uint32_t      reserved;
 } __attribute__((packed));
@@ -189,7 +223,7 @@ struct DataPart {
     uint8_t  last;       /* 1: the chunk ends with this part */
     uint8_t  rail;       /* of the sender: names the path in the answer */
     uint8_t  remote;     /* of the receiver: the same */
-    uint32_t reserved;
+    uint32_t session;    /* of the sender */
 } __attribute__((packed));
 static_assert(sizeof(DataPart) == 40);
 

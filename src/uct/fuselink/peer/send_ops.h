@@ -1,0 +1,69 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_PEER_SEND_OPS_H
+#define FUSELINK_PEER_SEND_OPS_H
+
+#include "../ucx.h"
+
+#include <deque>
+
+namespace fuselink {
+
+class Peer;
+struct PeerUser;
+
+/** A message, or a get of the control lane's own, that uses the user's
+ *  memory. */
+struct SendOp {
+    uct_completion_t  comp; /* first; the rail's */
+    Peer             *peer = nullptr;
+    PeerUser         *user = nullptr; /* null once it is gone */
+    uct_completion_t *user_comp = nullptr; /* may be null */
+    SendOp           *next = nullptr;
+    bool              live = false;
+};
+
+/** Those of one peer. They stay where they are. */
+class SendOps {
+public:
+    SendOp &begin()
+    {
+        SendOp *op = free_;
+        if (op != nullptr) {
+            free_ = op->next;
+        } else {
+            op = &all_.emplace_back();
+        }
+        op->live = true;
+        ++open_;
+        return *op;
+    }
+
+    void end(SendOp &op)
+    {
+        op.live = false;
+        op.next = free_;
+        free_   = &op;
+        --open_;
+    }
+
+    size_t open() const { return open_; }
+
+    /** Calls fn(SendOp&) for each that is open. */
+    template <typename Fn> void for_each(Fn &&fn)
+    {
+        for (SendOp &op : all_) {
+            if (op.live) {
+                fn(op);
+            }
+        }
+    }
+
+private:
+    std::deque<SendOp> all_;
+    SendOp            *free_ = nullptr;
+    size_t             open_ = 0;
+};
+
+} // namespace fuselink
+
+#endif
