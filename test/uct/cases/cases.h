@@ -18,6 +18,7 @@ std::vector<Case> fence_cases();
 std::vector<Case> flush_cases();
 std::vector<Case> failure_cases();
 std::vector<Case> leave_cases();
+std::vector<Case> limits_cases();
 std::vector<Case> hostile_cases();
 std::vector<Case> event_cases();
 std::vector<Case> rails_cases();

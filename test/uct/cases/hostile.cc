@@ -9,6 +9,7 @@
 #include "wire/address.h"
 #include "wire/messages.h"
 
+#include <cstddef>
 #include <cstring>
 #include <deque>
 #include <unistd.h>
@@ -157,6 +158,7 @@ public:
     uint64_t               uuid() const { return uuid_; }
     unsigned refusals() const { return refusals_; }
     unsigned answers() const { return answers_; }
+    unsigned acks() const { return acks_; }
     const Bytes &data() const { return data_; }
 
 private:
@@ -175,6 +177,9 @@ private:
         }
         if (head.type == static_cast<uint8_t>(ControlType::GetDone)) {
             ++refusals_;
+        }
+        if (head.type == static_cast<uint8_t>(ControlType::FlushAck)) {
+            ++acks_;
         }
         if (head.type == static_cast<uint8_t>(ControlType::GetData)) {
             ++answers_;
@@ -195,6 +200,7 @@ private:
     uint64_t                               uuid_ = 0x6576696c65766c31;
     unsigned                               refusals_ = 0;
     unsigned                               answers_  = 0;
+    unsigned                               acks_     = 0;
     Bytes                                  data_;
 };
 
@@ -526,6 +532,60 @@ void unasked_answers(Attacker &a, const Known &)
     }
 }
 
+/* A session that the victim does not know, or that is over, is not served. */
+void sessions(Attacker &a, const Known &)
+{
+    auto expect = [&](uint32_t session, unsigned acks, const char *what) {
+        wire::Flush flush{};
+        flush.header         = a.header(ControlType::FlushReq);
+        flush.header.session = session;
+        unsigned before      = a.acks();
+        a.send(Message(flush));
+        a.finish();
+        a.finish();
+        REQUIRE(a.acks() - before == acks, "%s: %u answers", what,
+                a.acks() - before);
+    };
+    auto hello = [&](uint32_t session) {
+        Message message = a.hello();
+        memcpy(message.bytes().data() +
+                   offsetof(wire::ControlHeader, session),
+               &session, sizeof(session));
+        a.send(message);
+        a.finish();
+    };
+    auto goodbye = [&](uint32_t session) {
+        wire::Goodbye message{};
+        message.header         = a.header(ControlType::Goodbye);
+        message.header.session = session;
+        message.status         = 5; /* no error */
+        a.send(Message(message));
+        a.finish();
+    };
+    hello(5);
+    expect(5, 1, "the session of the hello");
+    expect(4, 0, "an unknown session");
+    hello(7);
+    expect(7, 1, "a new session");
+    expect(5, 0, "the session before");
+    hello(5);
+    expect(7, 1, "after a late hello");
+    expect(5, 0, "the session of the late hello");
+    goodbye(5);
+    goodbye(99);
+    expect(7, 1, "after goodbyes of others");
+    goodbye(7);
+    expect(7, 0, "after goodbye");
+    /* More flags than there are, and a cancellation of what is not there. */
+    wire::GetCancel cancel{a.header(ControlType::GetCancel), {1, 2}};
+    cancel.header.session = 8;
+    hello(8);
+    a.send(Message(cancel));
+    cancel.op = {UINT32_MAX, UINT32_MAX};
+    a.send(Message(cancel));
+    expect(8, 1, "after cancellations of nothing");
+}
+
 /* Good messages with bits flipped, never so many that the key comes out
  * right. */
 void mutations(Attacker &a, const Known &known)
@@ -625,6 +685,7 @@ std::vector<Case> hostile_cases()
         make("empty_gets", empty_gets, 2),
         make("bad_puts", bad_puts, 8),
         make("unasked_answers", unasked_answers, 8),
+        make("sessions", sessions, 4),
         make("mutations", mutations, 4000),
     };
 }

@@ -3,6 +3,7 @@
 
 #include "iface.h"
 #include "internal_ops.h"
+#include "local_ep.h"
 #include "md.h"
 
 #include <algorithm>
@@ -20,9 +21,12 @@ struct LocalAddressHeader {
     uint8_t bulk;    /* interface address of the bulk lane; 0 if none */
 } __attribute__((packed));
 
-/* Splits an interface address of kMaxIfaceAddress bytes. */
-bool split_address(const uct_iface_addr_t *addr, std::vector<uint8_t> &device,
-                   std::vector<uint8_t> &message, std::vector<uint8_t> &bulk)
+} // namespace
+
+bool LocalIface::split_address(const uct_iface_addr_t *addr,
+                               std::vector<uint8_t> &device,
+                               std::vector<uint8_t> &message,
+                               std::vector<uint8_t> &bulk)
 {
     auto *bytes = reinterpret_cast<const uint8_t *>(addr);
     LocalAddressHeader header;
@@ -39,8 +43,6 @@ bool split_address(const uct_iface_addr_t *addr, std::vector<uint8_t> &device,
     bulk.assign(bytes, bytes + header.bulk);
     return true;
 }
-
-} // namespace
 
 ucs_status_t LocalIface::open(uct_md_h md, uct_worker_h worker,
                               const uct_iface_params_t *params,
@@ -127,6 +129,9 @@ ucs_status_t LocalIface::init(uct_md_h tl_md, uct_worker_h worker,
 
 LocalIface::~LocalIface()
 {
+    if (opening_ != UCS_CALLBACKQ_ID_NULL) {
+        uct_worker_progress_unregister_safe(&worker->super, &opening_);
+    }
     bulk_.reset();
     messages_.reset();
     if (base_ready_) {
@@ -317,10 +322,11 @@ ucs_status_t LocalIface::flush(uct_iface_h tl_iface, unsigned flags,
 ucs_status_t LocalIface::fence(uct_iface_h tl_iface, unsigned flags)
 {
     LocalIface &iface = from(tl_iface);
-    if (iface.bulk_) { /* as in LocalEp::fence() */
-        while (uct_iface_flush(iface.bulk_->handle(), 0, nullptr) ==
-               UCS_INPROGRESS) {
-            uct_iface_progress(iface.bulk_->handle());
+    if (iface.bulk_) {
+        for (const auto &[lower, ep] : iface.eps_) {
+            if (lower == ep->bulk_) { /* each is there twice */
+                ep->fence_bulk();
+            }
         }
     }
     return uct_iface_fence(iface.messages_->handle(), flags);
@@ -350,6 +356,79 @@ unsigned LocalIface::progress(uct_iface_h tl_iface)
     unsigned count    = uct_iface_progress(iface.messages_->handle());
     if (iface.bulk_) {
         count += uct_iface_progress(iface.bulk_->handle());
+    }
+    return count;
+}
+
+/* Completions of the bulk lane are called from inside it, where it cannot be
+ * progressed: LocalEp::fence_bulk() has to know. */
+uct_completion_t *LocalIface::begin_bulk(uct_completion_t *user)
+{
+    if (user == nullptr) {
+        return nullptr;
+    }
+    BulkEnd *end = free_end_;
+    if (end != nullptr) {
+        free_end_ = end->next;
+    } else {
+        end = &ends_.emplace_back();
+    }
+    end->comp.func   = end_bulk;
+    end->comp.count  = 1;
+    end->comp.status = UCS_OK;
+    end->iface       = this;
+    end->user        = user;
+    return &end->comp;
+}
+
+/* `status` is what the lane returned. */
+ucs_status_t LocalIface::settle_bulk(uct_completion_t *comp,
+                                     ucs_status_t status)
+{
+    if (comp != nullptr && status != UCS_INPROGRESS) {
+        auto *end = reinterpret_cast<BulkEnd *>(comp);
+        end->next = free_end_;
+        free_end_ = end;
+    }
+    return status;
+}
+
+void LocalIface::end_bulk(uct_completion_t *comp)
+{
+    BulkEnd end       = *reinterpret_cast<BulkEnd *>(comp);
+    LocalIface &iface = *end.iface;
+    iface.settle_bulk(comp, UCS_OK);
+    bool outer     = iface.in_bulk_;
+    iface.in_bulk_ = true;
+    uct_invoke_completion(end.user, end.comp.status);
+    iface.in_bulk_ = outer;
+}
+
+/* Called by the worker while some gate is closed. Requests that waited may
+ * close them again, or destroy endpoints. */
+unsigned LocalIface::open_gates(void *arg)
+{
+    LocalIface &iface = *static_cast<LocalIface *>(arg);
+    std::vector<uct_ep_h> closed;
+    for (const auto &[lower, ep] : iface.eps_) {
+        if (lower == ep->bulk_ && ep->gate_.closed()) {
+            closed.push_back(lower);
+        }
+    }
+    unsigned count = 0;
+    for (uct_ep_h lower : closed) {
+        auto it = iface.eps_.find(lower);
+        if (it != iface.eps_.end() &&
+            uct_ep_flush(lower, 0, nullptr) != UCS_INPROGRESS) {
+            LocalEp &ep = *it->second;
+            --iface.closed_;
+            ep.gate_.open(ep.messages_, ep.lane_);
+            ++count;
+        }
+    }
+    if (iface.closed_ == 0) {
+        uct_worker_progress_unregister_safe(&iface.worker->super,
+                                            &iface.opening_);
     }
     return count;
 }
@@ -393,205 +472,6 @@ uct_iface_ops_t LocalIface::ops_table(bool is_self)
     ops.iface_get_device_address = get_device_address;
     ops.iface_is_reachable       = is_reachable;
     return ops;
-}
-
-/* --- endpoints --- */
-
-ucs_status_t LocalEp::create(const uct_ep_params_t *params, uct_ep_h *ep_p)
-{
-    LocalIface &iface = LocalIface::from(params->iface);
-    UCT_EP_PARAMS_CHECK_DEV_IFACE_ADDRS(params);
-
-    std::vector<uint8_t> device, message, bulk;
-    if (!split_address(params->iface_addr, device, message, bulk)) {
-        ucs_error("fuselink: malformed address of a node-local peer");
-        return UCS_ERR_INVALID_ADDR;
-    }
-    struct Deleter {
-        void operator()(LocalEp *ep) const { delete ep; }
-    };
-    std::unique_ptr<LocalEp, Deleter> ep(new LocalEp);
-    ucs_status_t status = init_base_ep(ep.get(), &iface);
-    if (status != UCS_OK) {
-        ep->super.iface = nullptr;
-        return status;
-    }
-    status = iface.messages_->create_ep(device, message, &ep->messages_);
-    if (status != UCS_OK) {
-        ep->messages_ = nullptr;
-        return status;
-    }
-    if (iface.bulk_) {
-        status = iface.bulk_->create_ep(device, bulk, &ep->bulk_);
-        if (status != UCS_OK) {
-            ep->bulk_ = nullptr;
-            return status;
-        }
-        iface.eps_[ep->bulk_] = ep.get();
-    }
-    iface.eps_[ep->messages_] = ep.get();
-    *ep_p = &ep.release()->super;
-    return UCS_OK;
-}
-
-LocalEp::~LocalEp()
-{
-    if (super.iface == nullptr) {
-        return;
-    }
-    LocalIface &iface = LocalIface::from(super.iface);
-    for (uct_ep_h lower : {bulk_, messages_}) {
-        if (lower != nullptr) {
-            iface.eps_.erase(lower);
-            uct_ep_destroy(lower);
-        }
-    }
-    cleanup_base_ep(this);
-}
-
-void LocalEp::destroy(uct_ep_h ep)
-{
-    delete &from(ep);
-}
-
-ucs_status_t LocalEp::am_short(uct_ep_h ep, uint8_t id, uint64_t header,
-                               const void *payload, unsigned length)
-{
-    return uct_ep_am_short(from(ep).messages_, id, header, payload, length);
-}
-
-ucs_status_t LocalEp::am_short_iov(uct_ep_h ep, uint8_t id,
-                                   const uct_iov_t *iov, size_t iovcnt)
-{
-    return uct_ep_am_short_iov(from(ep).messages_, id, iov, iovcnt);
-}
-
-ssize_t LocalEp::am_bcopy(uct_ep_h ep, uint8_t id, uct_pack_callback_t pack,
-                          void *arg, unsigned flags)
-{
-    return uct_ep_am_bcopy(from(ep).messages_, id, pack, arg, flags);
-}
-
-ucs_status_t LocalEp::put_zcopy(uct_ep_h ep, const uct_iov_t *iov,
-                                size_t iovcnt, uint64_t remote_addr,
-                                uct_rkey_t, uct_completion_t *comp)
-{
-    return uct_ep_put_zcopy(from(ep).bulk_, iov, iovcnt, remote_addr,
-                            UCT_INVALID_RKEY, comp);
-}
-
-ucs_status_t LocalEp::get_zcopy(uct_ep_h ep, const uct_iov_t *iov,
-                                size_t iovcnt, uint64_t remote_addr,
-                                uct_rkey_t, uct_completion_t *comp)
-{
-    return uct_ep_get_zcopy(from(ep).bulk_, iov, iovcnt, remote_addr,
-                            UCT_INVALID_RKEY, comp);
-}
-
-ucs_status_t LocalEp::self_put_zcopy(uct_ep_h, const uct_iov_t *iov,
-                                     size_t iovcnt, uint64_t remote_addr,
-                                     uct_rkey_t, uct_completion_t *)
-{
-    auto *to = reinterpret_cast<char *>(static_cast<uintptr_t>(remote_addr));
-    for (size_t i = 0; i < iovcnt; ++i) {
-        size_t length = iov[i].length * iov[i].count;
-        memmove(to, iov[i].buffer, length);
-        to += length;
-    }
-    return UCS_OK;
-}
-
-ucs_status_t LocalEp::self_get_zcopy(uct_ep_h, const uct_iov_t *iov,
-                                     size_t iovcnt, uint64_t remote_addr,
-                                     uct_rkey_t, uct_completion_t *)
-{
-    auto *at = reinterpret_cast<char *>(static_cast<uintptr_t>(remote_addr));
-    for (size_t i = 0; i < iovcnt; ++i) {
-        size_t length = iov[i].length * iov[i].count;
-        memmove(iov[i].buffer, at, length);
-        at += length;
-    }
-    return UCS_OK;
-}
-
-ucs_status_t LocalEp::pending_add(uct_ep_h ep, uct_pending_req_t *req,
-                                  unsigned flags)
-{
-    /* Only the message lane ever runs out of room; cma queues. */
-    return uct_ep_pending_add(from(ep).messages_, req, flags);
-}
-
-void LocalEp::pending_purge(uct_ep_h ep, uct_pending_purge_callback_t cb,
-                            void *arg)
-{
-    uct_ep_pending_purge(from(ep).messages_, cb, arg);
-}
-
-ucs_status_t LocalEp::flush(uct_ep_h tl_ep, unsigned flags,
-                            uct_completion_t *comp)
-{
-    LocalEp &ep = from(tl_ep);
-    if (ep.bulk_ == nullptr) {
-        return uct_ep_flush(ep.messages_, flags, comp);
-    }
-    /* Messages first: if they are refused, nothing has been promised. */
-    ucs_status_t messages = uct_ep_flush(ep.messages_, flags, comp);
-    if (UCS_STATUS_IS_ERR(messages)) {
-        return messages;
-    }
-    if (messages == UCS_INPROGRESS && comp != nullptr) {
-        ++comp->count;
-    }
-    ucs_status_t bulk = uct_ep_flush(ep.bulk_, flags, comp);
-    if (bulk == UCS_INPROGRESS) {
-        return UCS_INPROGRESS;
-    }
-    if (messages == UCS_INPROGRESS && comp != nullptr) {
-        /* The messages' end will complete it; an error of the bulk lane is
-         * the status then. */
-        if (UCS_STATUS_IS_ERR(bulk)) {
-            uct_completion_update_status(comp, bulk);
-        }
-        --comp->count;
-        return UCS_INPROGRESS;
-    }
-    return messages == UCS_OK || UCS_STATUS_IS_ERR(bulk) ? bulk : messages;
-}
-
-ucs_status_t LocalEp::fence(uct_ep_h tl_ep, unsigned flags)
-{
-    LocalEp &ep = from(tl_ep);
-    if (ep.bulk_ != nullptr) {
-        /* cma copies when it is progressed, so a message could overtake it.
-         * The copy is this process's own work and waits for nobody: do it. */
-        LowerIface &bulk = *LocalIface::from(ep.super.iface).bulk_;
-        while (uct_ep_flush(ep.bulk_, 0, nullptr) == UCS_INPROGRESS) {
-            uct_iface_progress(bulk.handle());
-        }
-    }
-    return uct_ep_fence(ep.messages_, flags);
-}
-
-ucs_status_t LocalEp::check(uct_ep_h ep, unsigned flags,
-                            uct_completion_t *comp)
-{
-    return uct_ep_check(from(ep).messages_, flags, comp);
-}
-
-void LocalEp::set_ops(uct_iface_ops_t &ops, bool is_self)
-{
-    ops.ep_am_short      = am_short;
-    ops.ep_am_short_iov  = am_short_iov;
-    ops.ep_am_bcopy      = am_bcopy;
-    ops.ep_put_zcopy     = is_self ? self_put_zcopy : put_zcopy;
-    ops.ep_get_zcopy     = is_self ? self_get_zcopy : get_zcopy;
-    ops.ep_pending_add   = pending_add;
-    ops.ep_pending_purge = pending_purge;
-    ops.ep_flush         = flush;
-    ops.ep_fence         = fence;
-    ops.ep_check         = check;
-    ops.ep_create        = create;
-    ops.ep_destroy       = destroy;
 }
 
 } // namespace fuselink

@@ -6,12 +6,22 @@
 #include "../ucx.h"
 #include "../wire/address.h"
 
+#include <deque>
 #include <memory>
 #include <unordered_map>
 
 namespace fuselink {
 
 class LocalEp;
+class LocalIface;
+
+/** The end of an operation of the bulk lane, on its way to the user. */
+struct BulkEnd {
+    uct_completion_t  comp; /* first; the lane's */
+    LocalIface       *iface = nullptr;
+    uct_completion_t *user  = nullptr;
+    BulkEnd          *next  = nullptr;
+};
 
 /**
  * Devices `node` and `self`: peers that share this machine's memory.
@@ -39,11 +49,22 @@ public:
     LowerIface *bulk() const { return bulk_.get(); }
     bool        is_self() const { return is_self_; }
 
+    /** Splits an interface address of kMaxIfaceAddress bytes into the device
+     *  address and the two lanes' interface addresses. */
+    static bool split_address(const uct_iface_addr_t *addr,
+                              std::vector<uint8_t> &device,
+                              std::vector<uint8_t> &message,
+                              std::vector<uint8_t> &bulk);
+
 private:
     friend class LocalEp;
     LocalIface() = default;
 
     static uct_iface_ops_t ops_table(bool is_self);
+    static unsigned open_gates(void *arg);
+    uct_completion_t *begin_bulk(uct_completion_t *user);
+    ucs_status_t      settle_bulk(uct_completion_t *comp, ucs_status_t status);
+    static void       end_bulk(uct_completion_t *comp);
 
     ucs_status_t init(uct_md_h md, uct_worker_h worker,
                       const uct_iface_params_t *params,
@@ -78,60 +99,11 @@ private:
     std::unique_ptr<LowerIface> bulk_;
     /* Whose lower endpoint is it? Asked only when a lane reports an error. */
     std::unordered_map<uct_ep_h, LocalEp *> eps_;
-};
-
-/** An endpoint to a peer of this node, or to this process. */
-class LocalEp : public uct_base_ep_t {
-public:
-    static ucs_status_t create(const uct_ep_params_t *params, uct_ep_h *ep);
-
-    static LocalEp &from(uct_ep_h ep)
-    {
-        return *static_cast<LocalEp *>(reinterpret_cast<uct_base_ep_t *>(ep));
-    }
-
-    /* Fills in the endpoint operations of one of the two devices. */
-    static void set_ops(uct_iface_ops_t &ops, bool is_self);
-
-private:
-    LocalEp() = default;
-    ~LocalEp();
-
-    static ucs_status_t am_short(uct_ep_h ep, uint8_t id, uint64_t header,
-                                 const void *payload, unsigned length);
-    static ucs_status_t am_short_iov(uct_ep_h ep, uint8_t id,
-                                     const uct_iov_t *iov, size_t iovcnt);
-    static ssize_t am_bcopy(uct_ep_h ep, uint8_t id, uct_pack_callback_t pack,
-                            void *arg, unsigned flags);
-    static ucs_status_t put_zcopy(uct_ep_h ep, const uct_iov_t *iov,
-                                  size_t iovcnt, uint64_t remote_addr,
-                                  uct_rkey_t rkey, uct_completion_t *comp);
-    static ucs_status_t get_zcopy(uct_ep_h ep, const uct_iov_t *iov,
-                                  size_t iovcnt, uint64_t remote_addr,
-                                  uct_rkey_t rkey, uct_completion_t *comp);
-    static ucs_status_t self_put_zcopy(uct_ep_h ep, const uct_iov_t *iov,
-                                       size_t iovcnt, uint64_t remote_addr,
-                                       uct_rkey_t rkey,
-                                       uct_completion_t *comp);
-    static ucs_status_t self_get_zcopy(uct_ep_h ep, const uct_iov_t *iov,
-                                       size_t iovcnt, uint64_t remote_addr,
-                                       uct_rkey_t rkey,
-                                       uct_completion_t *comp);
-    static ucs_status_t pending_add(uct_ep_h ep, uct_pending_req_t *req,
-                                    unsigned flags);
-    static void pending_purge(uct_ep_h ep, uct_pending_purge_callback_t cb,
-                              void *arg);
-    static ucs_status_t flush(uct_ep_h ep, unsigned flags,
-                              uct_completion_t *comp);
-    static ucs_status_t fence(uct_ep_h ep, unsigned flags);
-    static ucs_status_t check(uct_ep_h ep, unsigned flags,
-                              uct_completion_t *comp);
-    static void destroy(uct_ep_h ep);
-
-    friend class LocalIface;
-
-    uct_ep_h messages_ = nullptr;
-    uct_ep_h bulk_     = nullptr;
+    bool                in_bulk_ = false; /* its code is on the stack */
+    std::deque<BulkEnd> ends_;
+    BulkEnd            *free_end_ = nullptr;
+    unsigned           closed_  = 0; /* endpoints whose gate is closed */
+    uct_worker_cb_id_t opening_ = UCS_CALLBACKQ_ID_NULL;
 };
 
 } // namespace fuselink
