@@ -67,9 +67,11 @@ void Peer::begin_leave()
     end_flushes(nullptr, failed_);
 
     /* With nothing to wait for, and a connection that the other side sees
-     * breaking like we do, there is nothing to say. */
+     * breaking like we do, there is nothing to say. Nor at the end of a job,
+     * where connections break because processes leave: UCX would complain of
+     * each that does not answer any more. */
     leave_.must_tell = leave_.must_tell || gets_open() || was_serving ||
-                       !shares_lane();
+                       (!shares_lane() && !users_.empty());
     tell_users();
 }
 
