@@ -200,6 +200,13 @@ std::vector<Case> many_cases()
     for_engines(cases, "many.workers", [](Session &s) { workers(s, true); });
     for_engines(cases, "many.contexts", [](Session &s) { workers(s, false); });
     for_engines(cases, "many.again", again);
+    /* A worker may go while paths to it that carried nothing yet connect;
+     * UCX's TCP says so for each. */
+    for (size_t i = cases.size() - 2; i < cases.size(); ++i) {
+        cases[i].log = {{Side::Passive,
+                         "connection establishment for socket fd .* was "
+                         "unsuccessful", 0, 200}};
+    }
     return cases;
 }
 
