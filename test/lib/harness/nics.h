@@ -3,14 +3,13 @@
 #define FUSELINK_TEST_NICS_H
 
 #include <cstdint>
-#include <map>
-#include <string>
 #include <vector>
 
 namespace fltest {
 
-/** Bytes sent by each NIC of this host for data (nic0, nic1, ...), as the
- *  kernel counts them. */
+/** Bytes sent by each NIC of this host for data, as the kernel counts them:
+ *  RDMA NICs (as many packets, each counted as a full one), then nic0, nic1,
+ *  ... */
 class NicBytes {
 public:
     /** Counts from now. */
@@ -20,13 +19,14 @@ public:
     std::vector<uint64_t> sent() const;
 
 private:
-    static std::map<int, uint64_t> read();
+    static std::vector<uint64_t> read();
 
-    std::map<int, uint64_t> start_; /* by the NIC's number */
+    std::vector<uint64_t> start_;
 };
 
 /** The rates of the cluster's NICs as the environment variable NIC_RATES tells
- *  them, "400,400,200,40", as parts of their sum. */
+ *  them, "400,400,200,40", as parts of their sum; 0 for a NIC that is not to
+ *  be used. */
 std::vector<double> nic_shares();
 
 /** Fails unless each NIC of `bytes` carried its share of them, give or take
