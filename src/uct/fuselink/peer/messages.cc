@@ -47,6 +47,32 @@ size_t pack_short(void *dest, void *arg)
     return 16 + p->length;
 }
 
+struct PackPieces { /* scattered memory behind a header */
+    const char      *header;
+    size_t           header_length;
+    const uct_iov_t *iov;
+    size_t           iovcnt;
+};
+
+size_t pack_pieces(void *dest, void *arg)
+{
+    auto *p   = static_cast<PackPieces *>(arg);
+    auto *out = static_cast<char *>(dest);
+    memcpy(out, p->header, p->header_length);
+    out += p->header_length;
+    for (size_t i = 0; i < p->iovcnt; ++i) {
+        const uct_iov_t &piece = p->iov[i];
+        for (unsigned k = 0; k < piece.count; ++k) {
+            if (piece.length != 0) { /* buffer may be null else */
+                memcpy(out, static_cast<char *>(piece.buffer) +
+                                k * piece.stride, piece.length);
+                out += piece.length;
+            }
+        }
+    }
+    return static_cast<size_t>(out - static_cast<char *>(dest));
+}
+
 } // namespace
 
 ucs_status_t Peer::am_short(uint8_t id, uint64_t header, const void *payload,
@@ -119,21 +145,24 @@ ucs_status_t Peer::am_zcopy(PeerUser &user, uint8_t id, const void *header,
     if (header_len > kMaxUserHeader || iovcnt > kMaxIov) {
         return UCS_ERR_INVALID_PARAM;
     }
-    for (size_t i = 0; i < iovcnt; ++i) {
-        lane_iov[i]      = iov[i];
-        auto *region     = static_cast<Region *>(iov[i].memh); /* ours */
-        lane_iov[i].memh = UCT_MEM_HANDLE_NULL;
-        if (rail_->reads() && region != nullptr) {
-            lane_iov[i].memh = engine_.nics().handle(*region,
-                                                     rail_->memory());
-            if (lane_iov[i].memh == nullptr) {
-                return UCS_ERR_IO_ERROR; /* said by handle() */
-            }
-        }
-    }
     memcpy(buffer, &own, sizeof(own));
     if (header_len != 0) { /* header may be null then */
         memcpy(buffer + sizeof(own), header, header_len);
+    }
+    for (size_t i = 0; i < iovcnt; ++i) {
+        lane_iov[i]      = iov[i];
+        lane_iov[i].memh = UCT_MEM_HANDLE_NULL;
+        if (rail_->traits().stream) {
+            continue; /* the kernel copies from any memory */
+        }
+        auto *region = static_cast<Region *>(iov[i].memh); /* ours */
+        if (rail_->reads() && region != nullptr) {
+            lane_iov[i].memh = engine_.nics().handle(*region,
+                                                     rail_->memory());
+        }
+        if (lane_iov[i].memh == UCT_MEM_HANDLE_NULL) {
+            return am_copied(buffer, sizeof(own) + header_len, iov, iovcnt);
+        }
     }
     SendOp &op = begin_lane_op();
     ucs_status_t status = uct_ep_am_zcopy(
@@ -146,6 +175,22 @@ ucs_status_t Peer::am_zcopy(PeerUser &user, uint8_t id, const void *header,
         return status;
     }
     return rail_status(status);
+}
+
+/* A message from memory that the lane's NIC does not know: datagrams are too
+ * short for a registration to pay, and others may fail to register. Messages
+ * of both kinds have the same limit, so what was accepted fits. */
+ucs_status_t Peer::am_copied(const char *header, size_t header_length,
+                             const uct_iov_t *iov, size_t iovcnt)
+{
+    PackPieces message{header, header_length, iov, iovcnt};
+    ssize_t sent = uct_ep_am_bcopy(control_, kUserAm, pack_pieces, &message,
+                                   0);
+    if (sent < 0) {
+        return rail_status(static_cast<ucs_status_t>(sent));
+    }
+    unflushed_ = true;
+    return UCS_OK;
 }
 
 /* An operation of the control lane that uses the user's memory. */

@@ -239,6 +239,8 @@ private:
     ucs_status_t lane_get(PeerUser &user, void *buffer, size_t length,
                           uint64_t remote, Region *region, RemoteKey &key,
                           uct_completion_t *comp);
+    ucs_status_t am_copied(const char *header, size_t header_length,
+                           const uct_iov_t *iov, size_t iovcnt);
     SendOp      &begin_lane_op();
     void         settle_lane_op(SendOp &op, ucs_status_t status,
                                 PeerUser &user, uct_completion_t *comp);
