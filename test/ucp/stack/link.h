@@ -55,8 +55,9 @@ public:
     }
     void disconnect(bool force = false)
     {
-        remote_.reset();
         ep_->close(force);
+        /* Operations that had to wait need the key until they end. */
+        remote_.reset();
         ep_.reset();
     }
 
