@@ -1,8 +1,8 @@
 # Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
 #
 # Cases of a C++ test program (harness/case.h) on the hosts of a cluster. To be
-# sourced after report.sh and clusters.sh by a script in the program's folder;
-# `wanted` holds the patterns that its user gave.
+# sourced after report.sh and clusters.sh by a script, usually in the program's
+# folder; `wanted` holds the patterns that its user gave.
 #
 # FUSELINK_BUILD is the folder of a finished build; FUSELINK_LIB the library,
 # if not the one built there.
@@ -10,18 +10,21 @@
 build=${FUSELINK_BUILD:?is the folder of a finished build}
 build=$(cd "$build" && pwd)
 library=${FUSELINK_LIB:-$build/src/uct/fuselink/.libs/libuct_fuselink.so.0}
-work=$build/test-$(basename "$here")
+host_settings=(UCX_FUSELINK_DEVICES=^mgmt0) # what a host's processes need
 settings=() # of every process, NAME=VALUE; a script may add some
 active_settings=() passive_settings=() # of one side only
 rates= # of the NICs of the cluster in use, "400,40"
 
-# build_program NAME: sets program, and all_cases.
+# build_program NAME [FOLDER]: sets program, and all_cases. The program's source
+# is in FOLDER, the script's own if there is none.
 build_program() {
-    program=$work/$1
-    mkdir -p "$work"
-    if ! make -C "$work" -f "$here/Makefile" -j "$(nproc)" BUILD="$build" \
-        >"$work/make.log" 2>&1; then
-        not_ok "the test program builds" "$(tail -n 20 "$work/make.log")"
+    local folder=${2:-$here}
+    logs=$build/test-$(basename "$folder")
+    program=$logs/$1
+    mkdir -p "$logs"
+    if ! make -C "$logs" -f "$folder/Makefile" -j "$(nproc)" BUILD="$build" \
+        >"$logs/make.log" 2>&1; then
+        not_ok "the test program $1 builds" "$(tail -n 20 "$logs/make.log")"
         finish
     fi
     all_cases=$("$program" list)
@@ -45,13 +48,13 @@ run_cases() {
         port=$((port + 2))
     done
     (in_host "$cluster" host0 "${active_settings[@]}" \
-        "$program" run "$addresses" "${cases[@]}" >"$work/$label.log" 2>&1)
+        "$program" run "$addresses" "${cases[@]}" >"$logs/$label.log" 2>&1)
     status=$?
     for server in "${servers[@]}"; do
         kill "$server" 2>/dev/null
         wait "$server" 2>/dev/null
     done
-    take_results "$label" "$work/$label.log" "$status"
+    take_results "$label" "$logs/$label.log" "$status"
 }
 
 # in_host CLUSTER HOST [NAME=VALUE]... PROGRAM...: becomes the program, as
@@ -60,7 +63,7 @@ in_host() {
     local cluster=$1 host=$2
     shift 2
     exec_in "$cluster" "$host" timeout 280 env LD_PRELOAD="$library" \
-        NIC_RATES="$rates" UCX_FUSELINK_DEVICES=^mgmt0 UCX_VFS_ENABLE=n \
+        NIC_RATES="$rates" UCX_VFS_ENABLE=n "${host_settings[@]}" \
         "${settings[@]}" "$@"
 }
 
