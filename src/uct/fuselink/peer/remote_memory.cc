@@ -94,18 +94,30 @@ ucs_status_t Peer::lane_get(PeerUser &user, void *buffer, size_t length,
                             uct_completion_t *comp)
 {
     uct_rkey_t rkey = lane_rkey(key);
-    const auto &cap = rail_->control().attr().cap.get;
-    uct_mem_h  memh = rkey == UCT_INVALID_RKEY || region == nullptr ||
-                             length < cap.min_zcopy ?
-                          nullptr :
-                          engine_.nics().handle(*region, rail_->memory());
-    if (memh == nullptr || length > cap.max_zcopy) {
+    if (rkey == UCT_INVALID_RKEY) {
         return UCS_ERR_UNSUPPORTED;
     }
-    uct_iov_t iov{buffer, length, memh, 0, 1};
-    SendOp &op          = begin_lane_op();
-    ucs_status_t status = uct_ep_get_zcopy(control_, &iov, 1, remote, rkey,
-                                           &op.comp);
+    const auto &cap = rail_->control().attr().cap.get;
+    uct_mem_h  memh = region == nullptr || length < cap.min_zcopy ?
+                          nullptr :
+                          engine_.nics().handle(*region, rail_->memory());
+    bool       copy = memh == nullptr && length <= cap.max_bcopy;
+    if (!copy && (memh == nullptr || length > cap.max_zcopy)) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+    SendOp &op = begin_lane_op();
+    ucs_status_t status;
+    if (copy) {
+        status = uct_ep_get_bcopy(
+            control_,
+            [](void *to, const void *data, size_t size) {
+                memcpy(to, data, size);
+            },
+            buffer, length, remote, rkey, &op.comp);
+    } else {
+        uct_iov_t iov{buffer, length, memh, 0, 1};
+        status = uct_ep_get_zcopy(control_, &iov, 1, remote, rkey, &op.comp);
+    }
     settle_lane_op(op, status, user, comp);
     return lane_rma_status(status);
 }
