@@ -16,7 +16,9 @@
 
 passive_address=10.0.255.2
 quiet_packets=60 # neighbours, endpoints that are opened and not used
-declare -A sent_packets=() # NIC, as h0n1: sent while `moving`
+# Of each NIC, as h0n1: sent while `moving`; messages are what is no RDMA read,
+# write or datagram.
+declare -A sent_packets=() sent_messages=()
 
 guest_up() {
     guest=$1
@@ -58,26 +60,29 @@ pair() {
     return "$status"
 }
 
-# Prints "h0n1 PACKETS" for every NIC; each host sees all RDMA devices.
+# Prints "h0n1 PACKETS MESSAGES" for every NIC; each host sees all RDMA devices.
 packets() {
     # shellcheck disable=SC2016
     on host0 sh -c 'cd /sys/class/infiniband && for nic in rxe_*; do
-        echo "${nic#rxe_} $(cat "$nic/ports/1/hw_counters/sent_pkts")"
+        cd "$nic/ports/1/hw_counters" &&
+            echo "${nic#rxe_} $(cat sent_pkts) $(cat rdma_sends)"
+        cd /sys/class/infiniband
     done'
 }
 
-# moving COMMAND...: sets sent_packets; the status is the command's.
+# moving COMMAND...: sets sent_packets, sent_messages; the status is the command's.
 moving() {
-    local nic count status
-    local -A before=()
-    while read -r nic count; do
-        before[$nic]=$count
+    local nic count messages status
+    local -A before=() before_messages=()
+    while read -r nic count messages; do
+        before[$nic]=$count before_messages[$nic]=$messages
     done < <(packets)
     "$@"
     status=$?
-    sent_packets=()
-    while read -r nic count; do
+    sent_packets=() sent_messages=()
+    while read -r nic count messages; do
         sent_packets[$nic]=$((count - ${before[$nic]}))
+        sent_messages[$nic]=$((messages - ${before_messages[$nic]}))
     done < <(packets)
     for nic in $(printf '%s\n' "${!sent_packets[@]}" | sort); do
         echo "$nic sent ${sent_packets[$nic]} packets"
