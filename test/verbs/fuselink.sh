@@ -158,14 +158,14 @@ perf() {
 
 rates=16,16,16,16,0,0
 over rc_verbs
-cases rc.uct uct 'native.alone' 'rails.connect.first_request' 'rails.am.sizes' \
+cases rc.uct uct 'native.alone' 'rails.connect.first_request' 'rails.am.sizes.id28' \
     'rails.fence.overlapping' 'rails.flush.under_traffic' 'shares.finish' \
     'two_ifaces'
 cases rc.ucp ucp 'tag.many.*' 'am.shapes.old' 'rma.many.*' 'atomic.every.*' \
     'stream.bytes.new'
 mpi_group rc_verbs rc.mpi
 over ud_verbs
-cases ud.uct uct 'rails.am.sizes' 'rails.fence.overlapping' \
+cases ud.uct uct 'rails.am.sizes.id28' 'rails.fence.overlapping' \
     'rails.flush.under_traffic' 'shares.finish'
 cases ud.ucp ucp 'tag.many.*' 'am.shapes.old' 'rma.many.new' 'atomic.every.old'
 mpi_group ud_verbs ud.mpi

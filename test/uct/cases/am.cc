@@ -17,7 +17,6 @@ using Kind = Shape::Kind;
 std::vector<size_t> bodies_up_to(size_t most)
 {
     std::vector<size_t> sizes;
-    /* 248 to 257: where messages stop being copied on the stack. */
     for (size_t size : {0, 1, 2, 7, 8, 9, 247, 248, 249, 255, 256, 257, 4095}) {
         sizes.push_back(size);
     }
@@ -58,7 +57,7 @@ std::vector<Shape> shapes_at_limits(const Iface &iface)
 }
 
 /* Both sides send each shape, twice over. */
-void sizes(Session &session, const char *device)
+void sizes(Session &session, const char *device, uint8_t id)
 {
     Channel channel = session.connection();
     Link link(channel, {.device = device});
@@ -69,9 +68,9 @@ void sizes(Session &session, const char *device)
     Stream other(session.active() ? 2 : 1, [&](uint64_t number) {
         return shapes[number % shapes.size()];
     });
-    StreamReceiver receiver(other, link.iface(), 0);
+    StreamReceiver receiver(other, link.iface(), id);
     link.meet();
-    StreamSender sender(stream, link.ep(), 0);
+    StreamSender sender(stream, link.ep(), id);
     sender.send(2 * shapes.size());
     receiver.expect(2 * shapes.size());
     sender.drain();
@@ -80,8 +79,9 @@ void sizes(Session &session, const char *device)
 }
 
 /* Many messages of all kinds, both ways at once, over `eps` endpoints to the
- * same peer, which keep their own order. */
-void order(Session &session, const char *device, size_t eps, uint64_t count)
+ * same peer, which keep their own order; with id `top` and those below it. */
+void order(Session &session, const char *device, size_t eps, uint64_t count,
+           uint8_t top)
 {
     Channel channel = session.connection();
     Link link(channel, {.device = device});
@@ -89,7 +89,7 @@ void order(Session &session, const char *device, size_t eps, uint64_t count)
     std::vector<std::unique_ptr<StreamSender>> senders;
     std::vector<std::unique_ptr<StreamReceiver>> receivers;
     for (size_t i = 0; i < eps; ++i) {
-        auto id     = static_cast<uint8_t>(31 - i);
+        auto id     = static_cast<uint8_t>(top - i);
         uint64_t me = session.active();
         own.push_back(link.another_ep());
         senders.push_back(std::make_unique<StreamSender>(
@@ -130,13 +130,21 @@ std::vector<Case> am_cases()
     std::vector<Case> cases;
     for (const char *device : {"rails", "node"}) {
         std::string prefix = std::string(device) + ".am.";
-        cases.push_back(make(prefix + "sizes",
-                             [=](Session &s) { sizes(s, device); }));
-        cases.push_back(make(prefix + "order", [=](Session &s) {
-            order(s, device, 1, 100000);
-        }));
+        /* Ids that fuselink wraps, and others. */
+        for (uint8_t id : {0, 28}) {
+            std::string number = std::to_string(id);
+            cases.push_back(make(prefix + "sizes.id" + number,
+                                 [=](Session &s) { sizes(s, device, id); }));
+        }
+        for (uint8_t id : {1, 31}) {
+            std::string number = std::to_string(id);
+            cases.push_back(make(prefix + "order.id" + number,
+                                 [=](Session &s) {
+                order(s, device, 1, 100000, id);
+            }));
+        }
         cases.push_back(make(prefix + "order_of_three_eps", [=](Session &s) {
-            order(s, device, 3, 10000);
+            order(s, device, 3, 10000, 30); /* 28 is not wrapped */
         }));
     }
     return cases;

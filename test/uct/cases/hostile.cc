@@ -75,7 +75,7 @@ public:
                           [this](void *data, size_t length, unsigned) {
                               return on_control(data, length);
                           });
-        for (RailAm id : {RailAm::User, RailAm::Chunk}) {
+        for (RailAm id : {RailAm::Wrapped, RailAm::Chunk}) {
             iface_.on_message(static_cast<uint8_t>(id),
                               [](void *, size_t, unsigned) {
                                   return UCS_OK;
@@ -278,7 +278,7 @@ void attack(Session &session, Attack work)
 void malformed(Attacker &a, const Known &)
 {
     Bytes zeros(64);
-    for (RailAm id : {RailAm::User, RailAm::Control, RailAm::Chunk}) {
+    for (RailAm id : {RailAm::Wrapped, RailAm::Control, RailAm::Chunk}) {
         for (size_t length = 0; length < 24; ++length) {
             a.send(Message().add(zeros.data(), length), id);
         }
@@ -291,9 +291,9 @@ void malformed(Attacker &a, const Known &)
     a.send(Message(head));
     wire::UserHeader user{};
     user.am_id = UCT_AM_ID_MAX;
-    a.send(Message(user), RailAm::User);
+    a.send(Message(user), RailAm::Wrapped);
     user.am_id = 255;
-    a.send(Message(user), RailAm::User);
+    a.send(Message(user), RailAm::Wrapped);
 }
 
 /* From a peer that said hello: each type with each length up to its own. */

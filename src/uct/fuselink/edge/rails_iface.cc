@@ -160,7 +160,7 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
 
     /* A message must fit whichever rail the control lane is on; its latency
      * is the slowest's, for the same reason. Bulk bandwidth is the sum. */
-    constexpr size_t kUser = sizeof(wire::UserHeader);
+    constexpr size_t kUser = sizeof(wire::UserHeader); /* if wrapped */
     auto &am     = attr->cap.am;
     am.max_short = am.max_bcopy = am.max_zcopy = am.max_hdr = am.max_iov =
         SIZE_MAX;
@@ -170,11 +170,11 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
         const uct_iface_attr_t &lane = rail->control().attr();
         /* Where no queue pair is left, messages go as the hello went. */
         const auto &spare = rail->hello().attr().cap.am;
-        /* A short message has our header where UCT's goes, and the user's in
-         * the payload. */
+        /* With UCT's header it has to fit a copied message, if wrapped. */
         am.max_short = std::min({am.max_short, lane.cap.am.max_short,
                                  spare.max_short,
-                                 lane.cap.am.max_bcopy - kUser});
+                                 lane.cap.am.max_bcopy - kUser,
+                                 spare.max_bcopy - kUser});
         am.max_bcopy = std::min({am.max_bcopy, lane.cap.am.max_bcopy - kUser,
                                  spare.max_bcopy - kUser});
         if (lane.cap.flags & UCT_IFACE_FLAG_AM_ZCOPY) {
@@ -194,7 +194,6 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
         attr->overhead  = std::max<double>(attr->overhead, lane.overhead);
         speed          += rail->speed();
     }
-    am.max_short -= kUser;
     if (!(attr->cap.flags & UCT_IFACE_FLAG_AM_ZCOPY)) {
         am.max_zcopy = am.max_hdr = 0;
         am.max_iov   = 1;

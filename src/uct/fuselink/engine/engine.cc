@@ -105,19 +105,27 @@ ucs_status_t Engine::set_handlers(Rail &rail)
         wire::RailAm      id;
         uct_am_callback_t cb;
     } kHandlers[] = {
-        {wire::RailAm::User, on_user_am},
+        {wire::RailAm::Wrapped, on_wrapped_am},
         {wire::RailAm::Control, on_control_am},
         {wire::RailAm::Chunk, on_chunk_am},
         {wire::RailAm::Data, on_data_am},
     };
     for (const LowerIface *iface : {&rail.control(), &rail.hello()}) {
+        ucs_status_t status = UCS_OK;
+        /* The user may set handlers at any time: look them up per message. */
+        for (uint8_t id = 0; id < UCT_AM_ID_MAX && status == UCS_OK; ++id) {
+            status = uct_iface_set_am_handler(iface->handle(), id, on_user_am,
+                                              &owner_.am[id], 0);
+        }
         for (const auto &handler : kHandlers) {
-            ucs_status_t status = uct_iface_set_am_handler(
-                iface->handle(), static_cast<uint8_t>(handler.id), handler.cb,
-                &rail, 0);
-            if (status != UCS_OK) {
-                return status;
+            if (status == UCS_OK) {
+                status = uct_iface_set_am_handler(
+                    iface->handle(), static_cast<uint8_t>(handler.id),
+                    handler.cb, &rail, 0);
             }
+        }
+        if (status != UCS_OK) {
+            return status;
         }
     }
     return UCS_OK;
@@ -250,6 +258,13 @@ void Engine::fence()
 
 ucs_status_t Engine::on_user_am(void *arg, void *data, size_t length,
                                 unsigned flags)
+{
+    auto *handler = static_cast<uct_am_handler_t *>(arg);
+    return handler->cb(handler->arg, data, length, flags);
+}
+
+ucs_status_t Engine::on_wrapped_am(void *arg, void *data, size_t length,
+                                   unsigned flags)
 {
     Engine &engine = static_cast<Rail *>(arg)->engine();
     wire::UserHeader header;

@@ -106,6 +106,8 @@ public:
 private:
     static ucs_status_t on_user_am(void *arg, void *data, size_t length,
                                    unsigned flags);
+    static ucs_status_t on_wrapped_am(void *arg, void *data, size_t length,
+                                      unsigned flags);
     static ucs_status_t on_control_am(void *arg, void *data, size_t length,
                                       unsigned flags);
     static ucs_status_t on_chunk_am(void *arg, void *data, size_t length,
@@ -146,7 +148,7 @@ private:
     bool                spread_home_;
 
     /* Stands in front of the user's headroom of messages that the user keeps
-     * (see on_user_am). Address-stable: descriptors point to it. */
+     * (see on_wrapped_am). Address-stable: descriptors point to it. */
     uct_recv_desc_t release_user_desc_{};
 };
 

@@ -31,15 +31,15 @@ void NicKeys::give_up_asked()
     }
 }
 
-uct_rkey_t NicKeys::get(unsigned index, uct_component_h component,
-                        size_t packed_size)
+uct_rkey_t NicKeys::get(unsigned index, const LowerMd &md)
 {
+    uct_component_h component = md.component();
     Slot &slot = slots_[index];
     if (slot.state != State::Known) {
         return UCT_INVALID_RKEY;
     }
     if (!slot.unpacked) {
-        ucs_status_t status = slot.packed.size() == packed_size ?
+        ucs_status_t status = slot.packed.size() == md.rkey_size() ?
             uct_rkey_unpack(component, slot.packed.data(), &slot.bundle) :
             UCS_ERR_INVALID_PARAM;
         if (status != UCS_OK) {

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_MEMORY_REMOTE_KEY_H
 #define FUSELINK_MEMORY_REMOTE_KEY_H
 
+#include "../rail/lower.h"
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "region_table.h"
@@ -44,11 +45,9 @@ public:
     /** What the peer says of a slot; no bytes: there is no key. */
     void set(unsigned slot, std::span<const uint8_t> packed);
 
-    /** The key for use on an interface of `component`; UCT_INVALID_RKEY if
-     *  there is none. `packed_size` is that of the component's memory domain:
-     *  a key of another size is none. */
-    uct_rkey_t get(unsigned slot, uct_component_h component,
-                   size_t packed_size);
+    /** The key for use on an interface of `md`; UCT_INVALID_RKEY if there is
+     *  none. A key of another size than `md` has is none. */
+    uct_rkey_t get(unsigned slot, const LowerMd &md);
 
 private:
     struct Slot {

@@ -10,13 +10,9 @@
 namespace fuselink {
 namespace {
 
-/* Longest short message that is copied together on the stack; above it the
- * copy costs more than the packing call that it saves. */
-constexpr size_t kStackShort = 256;
+constexpr uint8_t kWrapped = static_cast<uint8_t>(wire::RailAm::Wrapped);
 
-constexpr uint8_t kUserAm = static_cast<uint8_t>(wire::RailAm::User);
-
-struct PackUser { /* a user's message behind our header */
+struct PackUser { /* a wrapped message */
     wire::UserHeader    header;
     uct_pack_callback_t pack;
     void               *arg;
@@ -30,7 +26,7 @@ size_t pack_user(void *dest, void *arg)
            p->pack(static_cast<char *>(dest) + sizeof(p->header), p->arg);
 }
 
-struct PackShort { /* the user's 8-byte header and payload behind ours */
+struct PackShort { /* the same, of the user's header and payload */
     wire::UserHeader header;
     uint64_t         user_header;
     const void      *payload;
@@ -43,12 +39,14 @@ size_t pack_short(void *dest, void *arg)
     auto *out = static_cast<char *>(dest);
     memcpy(out, &p->header, sizeof(p->header));
     memcpy(out + 8, &p->user_header, 8);
-    memcpy(out + 16, p->payload, p->length); /* longer than kStackShort */
+    if (p->length != 0) { /* payload may be null then */
+        memcpy(out + 16, p->payload, p->length);
+    }
     return 16 + p->length;
 }
 
 struct PackPieces { /* scattered memory behind a header */
-    const char      *header;
+    const void      *header;
     size_t           header_length;
     const uct_iov_t *iov;
     size_t           iovcnt;
@@ -58,8 +56,10 @@ size_t pack_pieces(void *dest, void *arg)
 {
     auto *p   = static_cast<PackPieces *>(arg);
     auto *out = static_cast<char *>(dest);
-    memcpy(out, p->header, p->header_length);
-    out += p->header_length;
+    if (p->header_length != 0) { /* header may be null then */
+        memcpy(out, p->header, p->header_length);
+        out += p->header_length;
+    }
     for (size_t i = 0; i < p->iovcnt; ++i) {
         const uct_iov_t &piece = p->iov[i];
         for (unsigned k = 0; k < piece.count; ++k) {
@@ -84,29 +84,22 @@ ucs_status_t Peer::am_short(uint8_t id, uint64_t header, const void *payload,
             return status;
         }
     }
-    wire::UserHeader own{id, 0, 0, 0};
-    ucs_status_t status;
-    if (length <= kStackShort) {
-        char     buffer[sizeof(header) + kStackShort];
-        uint64_t own_word;
-        memcpy(&own_word, &own, sizeof(own_word));
-        memcpy(buffer, &header, sizeof(header));
-        if (length != 0) { /* payload may be null then */
-            memcpy(buffer + sizeof(header), payload, length);
-        }
-        status = uct_ep_am_short(control_, kUserAm, own_word, buffer,
-                                 sizeof(header) + length);
-    } else {
-        PackShort pack{own, header, payload, length};
-        ssize_t sent = uct_ep_am_bcopy(control_, kUserAm, pack_short, &pack,
-                                       0);
-        status = sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
-    }
+    ucs_status_t status = ucs_likely(!wire::is_own_id(id)) ?
+        uct_ep_am_short(control_, id, header, payload, length) :
+        wrapped_short(id, header, payload, length);
     if (ucs_likely(status == UCS_OK)) {
         unflushed_ = true;
         return UCS_OK;
     }
     return rail_status(status);
+}
+
+ucs_status_t Peer::wrapped_short(uint8_t id, uint64_t header,
+                                 const void *payload, unsigned length)
+{
+    PackShort pack{{id, 0, 0, 0}, header, payload, length};
+    ssize_t sent = uct_ep_am_bcopy(control_, kWrapped, pack_short, &pack, 0);
+    return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
 }
 
 ssize_t Peer::am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
@@ -118,12 +111,17 @@ ssize_t Peer::am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
             return status;
         }
     }
-    PackUser user{{id, 0, 0, 0}, pack, arg};
-    ssize_t sent = uct_ep_am_bcopy(control_, kUserAm, pack_user, &user,
-                                   flags);
+    ssize_t sent;
+    if (ucs_likely(!wire::is_own_id(id))) {
+        sent = uct_ep_am_bcopy(control_, id, pack, arg, flags);
+    } else {
+        PackUser user{{id, 0, 0, 0}, pack, arg};
+        sent = uct_ep_am_bcopy(control_, kWrapped, pack_user, &user, flags);
+        sent -= sent < 0 ? 0 : static_cast<ssize_t>(sizeof(user.header));
+    }
     if (ucs_likely(sent >= 0)) {
         unflushed_ = true;
-        return sent - static_cast<ssize_t>(sizeof(user.header));
+        return sent;
     }
     return rail_status(static_cast<ucs_status_t>(sent));
 }
@@ -139,15 +137,20 @@ ucs_status_t Peer::am_zcopy(PeerUser &user, uint8_t id, const void *header,
             return status;
         }
     }
-    wire::UserHeader own{id, 0, 0, 0};
-    char      buffer[sizeof(own) + kMaxUserHeader];
-    uct_iov_t lane_iov[kMaxIov];
     if (header_len > kMaxUserHeader || iovcnt > kMaxIov) {
         return UCS_ERR_INVALID_PARAM;
     }
-    memcpy(buffer, &own, sizeof(own));
-    if (header_len != 0) { /* header may be null then */
-        memcpy(buffer + sizeof(own), header, header_len);
+    char      buffer[sizeof(wire::UserHeader) + kMaxUserHeader];
+    uct_iov_t lane_iov[kMaxIov];
+    if (ucs_unlikely(wire::is_own_id(id))) {
+        wire::UserHeader own{id, 0, 0, 0};
+        memcpy(buffer, &own, sizeof(own));
+        if (header_len != 0) { /* header may be null then */
+            memcpy(buffer + sizeof(own), header, header_len);
+        }
+        id          = kWrapped;
+        header      = buffer;
+        header_len += sizeof(own);
     }
     for (size_t i = 0; i < iovcnt; ++i) {
         lane_iov[i]      = iov[i];
@@ -161,14 +164,12 @@ ucs_status_t Peer::am_zcopy(PeerUser &user, uint8_t id, const void *header,
                                                      rail_->memory());
         }
         if (lane_iov[i].memh == UCT_MEM_HANDLE_NULL) {
-            return am_copied(buffer, sizeof(own) + header_len, iov, iovcnt);
+            return am_copied(id, header, header_len, iov, iovcnt);
         }
     }
     SendOp &op = begin_lane_op();
-    ucs_status_t status = uct_ep_am_zcopy(
-        control_, kUserAm, buffer,
-        static_cast<unsigned>(sizeof(own) + header_len), lane_iov, iovcnt,
-        flags, &op.comp);
+    ucs_status_t status = uct_ep_am_zcopy(control_, id, header, header_len,
+                                          lane_iov, iovcnt, flags, &op.comp);
     settle_lane_op(op, status, user, comp);
     if (status == UCS_OK || status == UCS_INPROGRESS) {
         unflushed_ = true;
@@ -180,12 +181,12 @@ ucs_status_t Peer::am_zcopy(PeerUser &user, uint8_t id, const void *header,
 /* A message from memory that the lane's NIC does not know: datagrams are too
  * short for a registration to pay, and others may fail to register. Messages
  * of both kinds have the same limit, so what was accepted fits. */
-ucs_status_t Peer::am_copied(const char *header, size_t header_length,
-                             const uct_iov_t *iov, size_t iovcnt)
+ucs_status_t Peer::am_copied(uint8_t id, const void *header,
+                             size_t header_length, const uct_iov_t *iov,
+                             size_t iovcnt)
 {
     PackPieces message{header, header_length, iov, iovcnt};
-    ssize_t sent = uct_ep_am_bcopy(control_, kUserAm, pack_pieces, &message,
-                                   0);
+    ssize_t sent = uct_ep_am_bcopy(control_, id, pack_pieces, &message, 0);
     if (sent < 0) {
         return rail_status(static_cast<ucs_status_t>(sent));
     }

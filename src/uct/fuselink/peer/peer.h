@@ -226,6 +226,7 @@ private:
     };
 
     /* control lane: peer.cc, ways.cc, wiring.cc */
+    uint64_t     common_number() const; /* the same at both ends, any value */
     void         plan_ways(const wire::RailTable &address);
     ucs_status_t connect_now();
     void         next_way();
@@ -239,8 +240,11 @@ private:
     ucs_status_t lane_get(PeerUser &user, void *buffer, size_t length,
                           uint64_t remote, Region *region, RemoteKey &key,
                           uct_completion_t *comp);
-    ucs_status_t am_copied(const char *header, size_t header_length,
-                           const uct_iov_t *iov, size_t iovcnt);
+    ucs_status_t wrapped_short(uint8_t id, uint64_t header,
+                               const void *payload, unsigned length);
+    ucs_status_t am_copied(uint8_t id, const void *header,
+                           size_t header_length, const uct_iov_t *iov,
+                           size_t iovcnt);
     SendOp      &begin_lane_op();
     void         settle_lane_op(SendOp &op, ucs_status_t status,
                                 PeerUser &user, uct_completion_t *comp);
@@ -293,6 +297,8 @@ private:
                             const void *data, size_t length);
 
     /* remote_memory.cc, serve.cc */
+    struct PutMessage;
+    ucs_status_t put_message(PutMessage &message);
     ucs_status_t request_get(PeerUser &user, Get &get, const wire::OpId &op,
                              uint64_t local, uint64_t remote,
                              RemoteKey &key);

@@ -13,27 +13,6 @@ namespace {
 
 using wire::ControlType;
 
-struct PackPut {
-    wire::PutData       header;
-    uct_pack_callback_t pack; /* or */
-    const void         *buffer;
-    void               *arg;
-    size_t              length;
-};
-
-size_t pack_put(void *dest, void *arg)
-{
-    auto *p   = static_cast<PackPut *>(arg);
-    auto *out = static_cast<char *>(dest);
-    memcpy(out, &p->header, sizeof(p->header));
-    if (p->pack != nullptr) {
-        p->length = p->pack(out + sizeof(p->header), p->arg);
-    } else if (p->length != 0) { /* buffer may be null else */
-        memcpy(out + sizeof(p->header), p->buffer, p->length);
-    }
-    return sizeof(p->header) + p->length;
-}
-
 wire::PutData put_header(uint64_t remote, RemoteKey &key)
 {
     wire::PutData header{};
@@ -73,6 +52,41 @@ size_t pack_get(void *dest, void *arg)
 
 } // namespace
 
+/* A small put as a message: `pack` or `buffer` gives the bytes. */
+struct Peer::PutMessage {
+    wire::PutData       header;
+    uct_pack_callback_t pack;
+    void               *arg;
+    const void         *buffer;
+    size_t              length;
+};
+
+/* Leaves in `message.length` what was sent. */
+ucs_status_t Peer::put_message(PutMessage &message)
+{
+    stamp(&message.header);
+    auto pack = [](void *dest, void *arg) {
+        auto *p   = static_cast<PutMessage *>(arg);
+        auto *out = static_cast<char *>(dest) + sizeof(p->header);
+        memcpy(dest, &p->header, sizeof(p->header));
+        if (p->pack != nullptr) {
+            p->length = p->pack(out, p->arg);
+        } else if (p->length != 0) { /* buffer may be null else */
+            memcpy(out, p->buffer, p->length);
+        }
+        return sizeof(p->header) + p->length;
+    };
+    ssize_t sent = uct_ep_am_bcopy(
+        control_, static_cast<uint8_t>(wire::RailAm::Control), pack, &message,
+        0);
+    if (sent < 0) {
+        return rail_status(static_cast<ucs_status_t>(sent));
+    }
+    ++put_sn_;
+    repeat_fence();
+    return UCS_OK;
+}
+
 /* --- asking --- */
 
 /* What a put or get of the control lane's own returned. */
@@ -108,12 +122,8 @@ ucs_status_t Peer::lane_get(PeerUser &user, void *buffer, size_t length,
     SendOp &op = begin_lane_op();
     ucs_status_t status;
     if (copy) {
-        status = uct_ep_get_bcopy(
-            control_,
-            [](void *to, const void *data, size_t size) {
-                memcpy(to, data, size);
-            },
-            buffer, length, remote, rkey, &op.comp);
+        status = uct_ep_get_bcopy(control_, copy_in, buffer, length, remote,
+                                  rkey, &op.comp);
     } else {
         uct_iov_t iov{buffer, length, memh, 0, 1};
         status = uct_ep_get_zcopy(control_, &iov, 1, remote, rkey, &op.comp);
@@ -142,17 +152,9 @@ ucs_status_t Peer::put_short(const void *buffer, unsigned length,
         return lane_rma_status(sent < 0 ? static_cast<ucs_status_t>(sent) :
                                           UCS_OK);
     }
-    PackPut pack{put_header(remote, key), nullptr, buffer, nullptr, length};
-    stamp(&pack.header);
-    ssize_t sent = uct_ep_am_bcopy(
-        control_, static_cast<uint8_t>(wire::RailAm::Control), pack_put,
-        &pack, 0);
-    if (sent < 0) {
-        return rail_status(static_cast<ucs_status_t>(sent));
-    }
-    ++put_sn_;
-    repeat_fence();
-    return UCS_OK;
+    PutMessage message{put_header(remote, key), nullptr, nullptr, buffer,
+                       length};
+    return put_message(message);
 }
 
 ssize_t Peer::put_bcopy(uct_pack_callback_t cb, void *arg, uint64_t remote,
@@ -172,17 +174,12 @@ ssize_t Peer::put_bcopy(uct_pack_callback_t cb, void *arg, uint64_t remote,
         }
         return lane_rma_status(static_cast<ucs_status_t>(sent));
     }
-    PackPut pack{put_header(remote, key), cb, nullptr, arg, 0};
-    stamp(&pack.header);
-    ssize_t sent = uct_ep_am_bcopy(
-        control_, static_cast<uint8_t>(wire::RailAm::Control), pack_put,
-        &pack, 0);
-    if (sent < 0) {
-        return rail_status(static_cast<ucs_status_t>(sent));
+    PutMessage message{put_header(remote, key), cb, arg, nullptr, 0};
+    status = put_message(message);
+    if (status != UCS_OK) {
+        return status;
     }
-    ++put_sn_;
-    repeat_fence();
-    return static_cast<ssize_t>(pack.length);
+    return static_cast<ssize_t>(message.length);
 }
 
 ucs_status_t Peer::put_zcopy(PeerUser &user, const uct_iov_t *iov,

@@ -48,6 +48,13 @@ ucs_status_t Peer::connect(const wire::RailTable &address, bool later)
     return connect_now();
 }
 
+uint64_t Peer::common_number() const
+{
+    uint64_t mix = engine_.uuid() ^ uuid_;
+    mix ^= mix >> 32;
+    return mix ^ (mix >> 16);
+}
+
 void Peer::plan_ways(const wire::RailTable &address)
 {
     /* Both sides compute the same starting point, so that the two directions
@@ -55,9 +62,7 @@ void Peer::plan_ways(const wire::RailTable &address)
      * direction on the data of the other. Different peers start at different
      * rails. A NIC beside this process comes first, connection shared or
      * not. */
-    uint64_t mix = engine_.uuid() ^ uuid_;
-    mix ^= mix >> 32;
-    mix ^= mix >> 16;
+    uint64_t mix = common_number();
 
     size_t count = address.rails.size();
     std::vector<Rail::Route> routes;
@@ -66,8 +71,7 @@ void Peer::plan_ways(const wire::RailTable &address)
                                         engine_.uuid(), uuid_));
     }
     ways_.clear();
-    for (Choice choice : {Choice::Near, Choice::Routed,
-                              Choice::Any}) {
+    for (Choice choice : {Choice::Near, Choice::Routed, Choice::Any}) {
         if (choice == Choice::Any && !ways_.empty()) {
             break; /* if the peer refuses, it does so on another route too */
         }

@@ -20,10 +20,7 @@ void Peer::start_lane()
         lane_settled();
         return;
     }
-    uint64_t mix = engine_.uuid() ^ uuid_;
-    mix ^= mix >> 32;
-    mix ^= mix >> 16;
-    const Path &pair = *pairs[mix % pairs.size()];
+    const Path &pair = *pairs[common_number() % pairs.size()];
     lane_ = std::make_unique<Link>(pair.rail, pair.remote, Link::Use::Lane);
     lane_->ask(*this);
     if (lane_->refused()) {
@@ -83,8 +80,7 @@ uct_rkey_t Peer::lane_rkey(RemoteKey &key)
     if (key.nics->state(slot) == NicKeys::State::Unknown) {
         request_keys(key.region, key.nics);
     }
-    LowerMd &md = rail_->control().md();
-    return key.nics->get(slot, md.component(), md.rkey_size());
+    return key.nics->get(slot, rail_->control().md());
 }
 
 } // namespace fuselink

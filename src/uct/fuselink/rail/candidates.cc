@@ -121,17 +121,19 @@ ucs_status_t find_candidates(const std::vector<std::unique_ptr<LowerMd>> &mds,
     };
     for (const auto &port : ports) {
         const std::string &device = port.resource->device;
-        /* These lead to no other node; whoever names one has a reason. */
         bool loopback = device == "lo";
-        bool inner    = loopback || net::is_inner_bridge(device);
         if (!loopback &&
             std::find(seen.begin(), seen.end(), device) == seen.end()) {
             seen.push_back(device);
         }
         bool again = std::find(driven.begin(), driven.end(), device) !=
                      driven.end();
-        if (used(device) || !devices.allows(device) ||
-            ((inner || again) && !devices.explicit_names())) {
+        if (used(device) || !devices.allows(device)) {
+            continue;
+        }
+        /* These lead to no other node; whoever names one has a reason. */
+        if (!devices.explicit_names() &&
+            (loopback || again || net::is_inner_bridge(device))) {
             continue;
         }
         RailCandidate candidate;

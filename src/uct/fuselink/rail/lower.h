@@ -4,6 +4,7 @@
 
 #include "../ucx.h"
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -132,6 +133,12 @@ private:
     std::vector<uint8_t> dev_addr_;
     std::vector<uint8_t> iface_addr_;
 };
+
+/** An uct_unpack_callback_t: `to` is where the bytes go. */
+inline void copy_in(void *to, const void *data, size_t length)
+{
+    memcpy(to, data, length);
+}
 
 } // namespace fuselink
 

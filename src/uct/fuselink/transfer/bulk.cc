@@ -38,14 +38,18 @@ Chunk *BulkSender::new_chunk()
         constexpr size_t kBlock = 64;
         chunk_blocks_.push_back(std::make_unique<Chunk[]>(kBlock));
         for (size_t i = 0; i < kBlock; ++i) {
-            Chunk *chunk = &chunk_blocks_.back()[i];
-            chunk->next  = free_chunks_;
-            free_chunks_ = chunk;
+            free_chunk(&chunk_blocks_.back()[i]);
         }
     }
     Chunk *chunk = free_chunks_;
     free_chunks_ = chunk->next;
     return chunk;
+}
+
+void BulkSender::free_chunk(Chunk *chunk)
+{
+    chunk->next  = free_chunks_;
+    free_chunks_ = chunk;
 }
 
 /* The path that a transfer prefers, all else being equal: each in turn of
@@ -104,12 +108,10 @@ void BulkSender::pump()
                 stop(transfer, UCS_ERR_INVALID_ADDR);
                 continue;
             }
-            Path     *path     = nullptr;
-            size_t    length   = 0;
-            bool      stuck    = false;
-            if (choose(*transfer, path, length, stuck)) {
-                post_chunk(*transfer, *path, length);
-            } else if (stuck) {
+            Pick pick = choose(*transfer);
+            if (pick.path != nullptr) {
+                post_chunk(*transfer, pick);
+            } else if (pick.stuck) {
                 queue_.pop_front();
                 backlog_        -= transfer->length;
                 transfer->queued = false;
@@ -165,21 +167,20 @@ BulkSender::Carry BulkSender::carry(Transfer &transfer, Path &path)
     case NicKeys::State::Asked:
         return Carry::NotYet;
     }
-    LowerMd &md = rail.control().md();
-    bool ok     = transfer.keys->get(slot, md.component(), md.rkey_size()) !=
+    bool ok = transfer.keys->get(slot, rail.control().md()) !=
                   UCT_INVALID_RKEY &&
               peer_.engine().nics().handle(*transfer.region, rail.memory()) !=
                   nullptr;
     return ok ? Carry::Hardware : without;
 }
 
-/* Asks the policy for the next chunk. `stuck`: no path will ever take one. */
-bool BulkSender::choose(Transfer &transfer, Path *&path, size_t &length,
-                        bool &stuck)
+/* Asks the policy for the next chunk. */
+BulkSender::Pick BulkSender::choose(Transfer &transfer)
 {
+    Pick pick;
     const EngineSettings &settings = peer_.engine().settings();
     sched::PathView views[sched::max_paths];
-    Path           *usable[sched::max_paths];
+    Pick            usable[sched::max_paths];
     size_t          count = 0;
     sched::Nanos    now   = now_ns();
     for (auto &candidate : paths_) {
@@ -189,14 +190,14 @@ bool BulkSender::choose(Transfer &transfer, Path *&path, size_t &length,
         }
         bool ready = p.state == Path::State::Ready || connect(p);
         if (peer_.failed()) {
-            return false;
+            return pick;
         }
         Carry how = carry(transfer, p);
         if (how == Carry::Not) {
             continue;
         }
         bool open     = ready && !p.blocked && how != Carry::NotYet;
-        usable[count] = &p;
+        usable[count] = {.path = &p, .how = how};
         views[count]  = sched::view_of(p.meter, now, settings.limits, open);
         if (!p.rail.near()) {
             views[count].overhead = views[count].overhead + kFarOverhead;
@@ -208,9 +209,9 @@ bool BulkSender::choose(Transfer &transfer, Path *&path, size_t &length,
         }
         ++count;
     }
-    stuck = count == 0 && transfer.assigned == 0 && !out_;
     if (count == 0) {
-        return false;
+        pick.stuck = transfer.assigned == 0 && !out_;
+        return pick;
     }
     size_t remaining          = transfer.length - transfer.assigned;
     transfer.demand.remaining = sched::Bytes(remaining);
@@ -219,16 +220,17 @@ bool BulkSender::choose(Transfer &transfer, Path *&path, size_t &length,
                                                  transfer.demand,
                                                  settings.limits);
     if (!choice) {
-        return false;
+        return pick;
     }
-    path   = usable[choice.path];
-    length = std::min<uint64_t>(choice.length.count(), remaining);
-    if (path->rail.reads() && !path->by_messages) {
-        const auto &cap = path->rail.control().attr().cap;
-        length = std::min(length, transfer.kind == Transfer::Kind::Get ?
-                                      cap.get.max_zcopy : cap.put.max_zcopy);
+    pick        = usable[choice.path];
+    pick.length = std::min<uint64_t>(choice.length.count(), remaining);
+    if (pick.path->rail.reads() && !pick.path->by_messages) {
+        const auto &cap = pick.path->rail.control().attr().cap;
+        pick.length     = std::min(pick.length,
+                                   transfer.kind == Transfer::Kind::Get ?
+                                       cap.get.max_zcopy : cap.put.max_zcopy);
     }
-    return true;
+    return pick;
 }
 
 /* Hands a chunk to the rail's put or get. */
@@ -245,9 +247,8 @@ ucs_status_t BulkSender::post_hardware(Transfer &transfer, Path &path,
     uint64_t   remote = transfer.remote + transfer.assigned;
     uct_rkey_t rkey   = UCT_INVALID_RKEY;
     if (path.rail.reads()) { /* carry() has seen that both are there */
-        LowerMd &md = path.rail.control().md();
-        rkey        = transfer.keys->get(path.remote.memory, md.component(),
-                                         md.rkey_size());
+        rkey        = transfer.keys->get(path.remote.memory,
+                                         path.rail.control().md());
         iov.memh    = peer_.engine().nics().handle(*transfer.region,
                                                    path.rail.memory());
     }
@@ -255,18 +256,16 @@ ucs_status_t BulkSender::post_hardware(Transfer &transfer, Path &path,
         return uct_ep_put_zcopy(path.ep, &iov, 1, remote, rkey, &chunk.comp);
     }
     if (chunk.length < path.rail.control().attr().cap.get.min_zcopy) {
-        return uct_ep_get_bcopy(
-            path.ep,
-            [](void *to, const void *data, size_t length) {
-                memcpy(to, data, length);
-            },
-            iov.buffer, chunk.length, remote, rkey, &chunk.comp);
+        return uct_ep_get_bcopy(path.ep, copy_in, iov.buffer, chunk.length,
+                                remote, rkey, &chunk.comp);
     }
     return uct_ep_get_zcopy(path.ep, &iov, 1, remote, rkey, &chunk.comp);
 }
 
-bool BulkSender::post_chunk(Transfer &transfer, Path &path, size_t length)
+void BulkSender::post_chunk(Transfer &transfer, const Pick &pick)
 {
+    Path         &path = *pick.path;
+    const size_t  length = pick.length;
     Chunk *chunk       = new_chunk();
     chunk->transfer    = &transfer;
     chunk->path        = &path;
@@ -280,7 +279,7 @@ bool BulkSender::post_chunk(Transfer &transfer, Path &path, size_t length)
     ++transfer.outstanding;
     ++in_flight_;
     path.meter.on_post(now_ns(), sched::Bytes(length));
-    bool messages       = carry(transfer, path) == Carry::Messages;
+    bool messages       = pick.how == Carry::Messages;
     ucs_status_t status = UCS_INPROGRESS;
     chunk->by_messages  = messages;
     if (messages) {
@@ -310,12 +309,11 @@ bool BulkSender::post_chunk(Transfer &transfer, Path &path, size_t length)
         if (status == UCS_OK) {
             chunk_done(chunk);
         }
-        return true;
+        return;
     }
 
     path.meter.on_abandon(now_ns(), sched::Bytes(length));
-    chunk->next  = free_chunks_;
-    free_chunks_ = chunk;
+    free_chunk(chunk);
     --in_flight_;
     if (--transfer.outstanding == 0 && !transfer.queued) {
         finish(&transfer); /* it failed inside the call */
@@ -326,7 +324,12 @@ bool BulkSender::post_chunk(Transfer &transfer, Path &path, size_t length)
         path.broken = true;
         peer_.fail(status);
     }
-    return false;
+}
+
+/* What could not be sent at once. False as send_markers(). */
+bool BulkSender::send_waiting(Path &path)
+{
+    return send_markers(path) && send_parts(path);
 }
 
 /* False if the rail has no room: then the path is blocked until it has. */
@@ -389,7 +392,7 @@ ucs_status_t BulkSender::on_hook(uct_pending_req_t *req)
     path.hook.running = true;
     path.blocked      = false;
     path.connected    = true;
-    if (path.sender.send_markers(path) && path.sender.send_parts(path)) {
+    if (path.sender.send_waiting(path)) {
         path.sender.pump();
     }
     path.hook.running = false;
@@ -408,8 +411,7 @@ void BulkSender::chunk_done(Chunk *chunk)
     Transfer     *transfer = chunk->transfer;
     ucs_status_t  status   = chunk->comp.status;
     sched::Bytes  length(chunk->length);
-    chunk->next  = free_chunks_;
-    free_chunks_ = chunk;
+    free_chunk(chunk);
 
     peer_.engine().poller().release(path.poll_index());
     --in_flight_;

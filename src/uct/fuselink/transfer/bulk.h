@@ -142,12 +142,20 @@ public:
     /** Sends length > 0 bytes; comp ends with the last of them. If that is
      *  before the return, the status is returned instead. */
     ucs_status_t put(PeerUser &user, const void *buffer, size_t length,
-                     uint64_t remote, Region *region, RemoteKey &key,
-                     uct_completion_t *comp);
+                     uint64_t remote, Region *region, const RemoteKey &key,
+                     uct_completion_t *comp)
+    {
+        return begin(Transfer::Kind::Put, user, buffer, length, remote,
+                     region, key, comp);
+    }
     /** Reads length > 0 bytes; only if reads(). */
     ucs_status_t get(PeerUser &user, void *buffer, size_t length,
-                     uint64_t remote, Region *region, RemoteKey &key,
-                     uct_completion_t *comp);
+                     uint64_t remote, Region *region, const RemoteKey &key,
+                     uct_completion_t *comp)
+    {
+        return begin(Transfer::Kind::Get, user, buffer, length, remote,
+                     region, key, comp);
+    }
     /** True if some path's NIC can read the peer's memory. */
     bool reads() const { return reads_; }
     /** Sends what the peer asked for, from memory of `region`. */
@@ -212,16 +220,27 @@ private:
     /* How a chunk of a transfer would go on a path. */
     enum class Carry { Not, NotYet, Hardware, Messages };
 
+    /* The next chunk of a transfer. Without a path: none for now, or, if
+     * `stuck`, none ever. */
+    struct Pick {
+        Path  *path   = nullptr;
+        size_t length = 0;
+        Carry  how    = Carry::Not;
+        bool   stuck  = false;
+    };
+
     void      pair_rails();
     void      add_path(Rail &rail, const wire::RailRecord &remote);
     Carry     carry(Transfer &transfer, Path &path);
-    bool      choose(Transfer &transfer, Path *&path, size_t &length,
-                     bool &stuck);
+    Pick      choose(Transfer &transfer);
     ucs_status_t post_hardware(Transfer &transfer, Path &path, Chunk &chunk);
     bool      send_parts(Path &path);
     void      abandon_parts(Path &path, ucs_status_t status);
     void      start(Transfer *transfer);
-    ucs_status_t begin(Transfer *transfer, PeerUser &user);
+    ucs_status_t begin(Transfer::Kind kind, PeerUser &user,
+                       const void *buffer, size_t length, uint64_t remote,
+                       Region *region, const RemoteKey &key,
+                       uct_completion_t *comp);
     void      hand_over(Transfer *transfer);
     void      leave_out(Path &path);
     bool      ask(Path &path);
@@ -231,15 +250,17 @@ private:
                      const std::vector<uint8_t> &address);
     uint32_t  next_home() const;
     bool      connect(Path &path);
-    bool      post_chunk(Transfer &transfer, Path &path, size_t length);
+    void      post_chunk(Transfer &transfer, const Pick &pick);
     void      chunk_done(Chunk *chunk);
     void      finish(Transfer *transfer);
     bool      send_markers(Path &path);
+    bool      send_waiting(Path &path);
     void      block(Path &path);
     void      drop_unassigned(Transfer *transfer);
     void      stop(Transfer *transfer, ucs_status_t status);
     bool      still_there(const Transfer &transfer) const;
     Chunk    *new_chunk();
+    void      free_chunk(Chunk *chunk);
     Transfer *new_transfer();
     void      free_transfer(Transfer *transfer);
 

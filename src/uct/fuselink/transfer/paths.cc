@@ -346,9 +346,7 @@ bool BulkSender::run_deferred()
         for (auto &path : paths_) {
             if (path->retry) {
                 path->retry = path->blocked = false;
-                if (send_markers(*path)) {
-                    send_parts(*path);
-                }
+                send_waiting(*path);
             }
         }
         pump();

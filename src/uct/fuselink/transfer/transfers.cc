@@ -31,12 +31,15 @@ void BulkSender::free_transfer(Transfer *transfer)
     free_transfers_.push_back(transfer);
 }
 
-ucs_status_t BulkSender::put(PeerUser &user, const void *buffer,
-                             size_t length, uint64_t remote, Region *region,
-                             RemoteKey &key, uct_completion_t *comp)
+/* A user's operation. Its completion is not called in here: UCT tells the
+ * user by the status what has ended before the return. */
+ucs_status_t BulkSender::begin(Transfer::Kind kind, PeerUser &user,
+                               const void *buffer, size_t length,
+                               uint64_t remote, Region *region,
+                               const RemoteKey &key, uct_completion_t *comp)
 {
     Transfer *transfer      = new_transfer();
-    transfer->kind          = Transfer::Kind::Put;
+    transfer->kind          = kind;
     transfer->buffer        = static_cast<const char *>(buffer);
     transfer->remote        = remote;
     transfer->length        = length;
@@ -44,32 +47,9 @@ ucs_status_t BulkSender::put(PeerUser &user, const void *buffer,
     transfer->region        = region;
     transfer->remote_region = key.region;
     transfer->keys          = key.nics;
-    return begin(transfer, user);
-}
-
-ucs_status_t BulkSender::get(PeerUser &user, void *buffer, size_t length,
-                             uint64_t remote, Region *region, RemoteKey &key,
-                             uct_completion_t *comp)
-{
-    Transfer *transfer      = new_transfer();
-    transfer->kind          = Transfer::Kind::Get;
-    transfer->buffer        = static_cast<char *>(buffer);
-    transfer->remote        = remote;
-    transfer->length        = length;
-    transfer->comp          = comp;
-    transfer->region        = region;
-    transfer->remote_region = key.region;
-    transfer->keys          = key.nics;
-    return begin(transfer, user);
-}
-
-/* A user's operation. Its completion is not called in here: UCT tells the
- * user by the status what has ended before the return. */
-ucs_status_t BulkSender::begin(Transfer *transfer, PeerUser &user)
-{
-    transfer->user     = &user;
-    transfer->epoch    = peer_.begin_op();
-    transfer->starting = true;
+    transfer->user          = &user;
+    transfer->epoch         = peer_.begin_op();
+    transfer->starting      = true;
     ++user.open;
     start(transfer);
     transfer->starting = false;

@@ -21,20 +21,27 @@ namespace fuselink::wire {
 static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
-inline constexpr uint8_t kProtocolVersion = 2;
+inline constexpr uint8_t kProtocolVersion = 3;
 
-/* Active message ids on a rail. A rail's interface is private to fuselink,
- * so all 32 are free here; the user's id travels in UserHeader. */
+/* fuselink's own active message ids on a rail. All others are the user's:
+ * those messages travel as they are, without a header. UCP uses 1 to 28. */
 enum class RailAm : uint8_t {
-    User    = 0, /* UserHeader, then the user's message */
-    Control = 1, /* ControlHeader, then one of the structs below */
-    Chunk   = 2, /* ChunkLanded: follows a chunk of a get on the same rail */
-    Data    = 3, /* DataPart, then bytes */
+    Wrapped = 0,  /* UserHeader, then a user's message whose id is taken */
+    Control = 29, /* ControlHeader, then one of the structs below */
+    Chunk   = 30, /* ChunkLanded: follows a chunk of a get on the same rail */
+    Data    = 31, /* DataPart, then bytes */
 };
 
-/* In front of each of the user's active messages: 8 bytes, so that the
- * receive descriptor's release hook fits in front of the user's headroom and
- * the user's payload keeps its alignment. */
+/** True for the ids above: a user's message with that id is wrapped. */
+constexpr bool is_own_id(uint8_t id)
+{
+    return static_cast<uint8_t>(id - 1) >=
+           static_cast<uint8_t>(RailAm::Control) - 1;
+}
+
+/* In front of a wrapped message: 8 bytes, so that the receive descriptor's
+ * release hook fits in front of the user's headroom and the user's payload
+ * keeps its alignment. */
 struct UserHeader {
     uint8_t  am_id;
     uint8_t  flags; /* 0 in this version */
