@@ -1,7 +1,7 @@
 # Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
 """What was measured for one case, by transport."""
 
-from statistics import median
+from statistics import mean, median
 
 from . import rates
 
@@ -55,11 +55,11 @@ class CaseResults:
         return mine / other if mine and other else None
 
     def nic_bytes(self, transport, host="host0", way="tx"):
-        """{nic: median bytes a job moved}."""
+        """{nic: bytes a job moved, the mean: a job's choice of NIC for its
+        messages differs from that of the next}."""
         samples = self.samples.get(transport, [])
         names = [f"nic{i}" for i in range(len(self.rates))]
-        return {nic: median(sample.nics[host][nic][way]
-                            for sample in samples)
+        return {nic: mean(sample.nics[host][nic][way] for sample in samples)
                 for nic in names} if samples else {}
 
     def worst_nic_share(self, transport):

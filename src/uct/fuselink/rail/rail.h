@@ -2,6 +2,7 @@
 #ifndef FUSELINK_RAIL_RAIL_H
 #define FUSELINK_RAIL_RAIL_H
 
+#include "../sched/rate_meter.h"
 #include "../wire/address.h"
 #include "candidates.h"
 #include "lower.h"
@@ -80,6 +81,11 @@ public:
     bool reaches(const wire::RailRecord &remote, const Route &route) const;
 
     unsigned qps = 0; /* endpoints by_ep() that exist */
+
+    /** Bulk data that this process sends or reads here, to all peers: its
+     *  rate, and the paths with bytes in flight. */
+    sched::RateMeter meter{sched::Rate()};
+    unsigned         busy_paths = 0;
 
 private:
     Rail() = default;

@@ -40,6 +40,12 @@ Bytes window_for(const RateMeter &meter, Nanos now,
     return window_for(meter.rate(now), limits, meter.overhead());
 }
 
+Bytes window_share(const RateMeter &nic, Nanos now, const Limits &limits,
+                   uint32_t sharers) noexcept
+{
+    return window_for(nic, now, limits) / sharers;
+}
+
 PathView view_of(const RateMeter &meter, Nanos now, const Limits &limits,
                  bool open) noexcept
 {

@@ -25,6 +25,14 @@ Bytes window_for(Rate rate, const Limits &limits,
 Bytes window_for(const RateMeter &meter, Nanos now,
                  const Limits &limits) noexcept;
 
+/** What each of @a sharers (not 0) paths that are busy on the same NIC may have
+ *  in flight, together no more than the NIC by itself: @a nic has met the bytes
+ *  of all of them. Otherwise many peers at once overflow what lies behind the
+ *  NIC (a queue, a switch), and what is lost there costs far more time than
+ *  what is kept back. */
+Bytes window_share(const RateMeter &nic, Nanos now, const Limits &limits,
+                   uint32_t sharers) noexcept;
+
 /** All of a PathView that a meter knows: rate, overhead, in_flight, window,
  *  drained, probe. */
 PathView view_of(const RateMeter &meter, Nanos now, const Limits &limits,

@@ -4,6 +4,7 @@
 #include "../engine/engine.h"
 #include "../peer/peer.h"
 #include "../sched/window.h"
+#include "clock.h"
 
 #include <algorithm>
 
@@ -14,12 +15,6 @@ namespace {
  * microsecond more for the first bytes, as good as nothing for a chunk. So it
  * decides only where the rails are equal otherwise. */
 constexpr sched::Nanos kFarOverhead(1000);
-
-sched::Nanos now_ns()
-{
-    return sched::Nanos(static_cast<int64_t>(
-        ucs_time_to_nsec(ucs_get_time())));
-}
 
 } // namespace
 
@@ -207,6 +202,10 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer)
             views[count].window = sched::window_for(p.weight,
                                                     settings.limits);
         }
+        views[count].window = std::min(
+            views[count].window,
+            sched::window_share(p.rail.meter, now, settings.limits,
+                                p.sharers()));
         ++count;
     }
     if (count == 0) {
@@ -278,7 +277,7 @@ void BulkSender::post_chunk(Transfer &transfer, const Pick &pick)
      * chunks of this transfer, which must not free it under our feet. */
     ++transfer.outstanding;
     ++in_flight_;
-    path.meter.on_post(now_ns(), sched::Bytes(length));
+    path.posted(sched::Bytes(length));
     bool messages       = pick.how == Carry::Messages;
     ucs_status_t status = UCS_INPROGRESS;
     chunk->by_messages  = messages;
@@ -312,7 +311,7 @@ void BulkSender::post_chunk(Transfer &transfer, const Pick &pick)
         return;
     }
 
-    path.meter.on_abandon(now_ns(), sched::Bytes(length));
+    path.ended(sched::Bytes(length), false);
     free_chunk(chunk);
     --in_flight_;
     if (--transfer.outstanding == 0 && !transfer.queued) {
@@ -418,10 +417,8 @@ void BulkSender::chunk_done(Chunk *chunk)
     bool serves = transfer->kind == Transfer::Kind::ServeGet &&
                   !chunk->by_messages;
     path.serving -= serves;
-    if (status == UCS_OK) {
-        path.meter.on_complete(now_ns(), length);
-    } else {
-        path.meter.on_abandon(now_ns(), length);
+    path.ended(length, status == UCS_OK);
+    if (status != UCS_OK) {
         if (transfer->status == UCS_OK) {
             transfer->status = status;
         }

@@ -11,21 +11,6 @@
 
 namespace fuselink {
 
-Path::Path(BulkSender &sender_, Rail &rail_, const wire::RailRecord &remote_)
-    : sender(sender_), rail(rail_), remote(remote_), hook{},
-      weight(remote_.bytes_per_second != 0 ?
-                 std::min(rail_.speed(), double(remote_.bytes_per_second)) :
-                 rail_.speed()),
-      meter(weight)
-{
-    hook.path = this;
-}
-
-unsigned Path::poll_index() const
-{
-    return by_messages ? rail.poll_hello_index() : rail.poll_bulk_index();
-}
-
 size_t BulkSender::set_table(const wire::RailTable &table)
 {
     Engine &engine = peer_.engine();
