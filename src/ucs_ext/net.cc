@@ -237,4 +237,24 @@ std::vector<std::string> rdma_netdevs(const std::string &port)
     return result;
 }
 
+std::vector<std::string> active_rdma_ports()
+{
+    namespace fs = std::filesystem;
+    std::vector<std::string> result;
+    std::error_code error;
+    for (const auto &device :
+         fs::directory_iterator("/sys/class/infiniband", error)) {
+        for (const auto &port :
+             fs::directory_iterator(device.path() / "ports", error)) {
+            std::ifstream in(port.path() / "state"); /* "4: ACTIVE" */
+            std::string   number, state;
+            if (in >> number >> state && state == "ACTIVE") {
+                result.push_back(device.path().filename().string() + ":" +
+                                 port.path().filename().string());
+            }
+        }
+    }
+    return result;
+}
+
 } // namespace fuselink::net

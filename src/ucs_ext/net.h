@@ -43,6 +43,10 @@ bool is_inner_bridge(const std::string &device);
  *  none if it is no such port, or one of InfiniBand. */
 std::vector<std::string> rdma_netdevs(const std::string &port);
 
+/** The RDMA ports of the machine that are up, named as UCX does; whether UCX
+ *  can use them or not. */
+std::vector<std::string> active_rdma_ports();
+
 } // namespace fuselink::net
 
 #endif

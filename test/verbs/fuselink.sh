@@ -186,7 +186,10 @@ if wanted wrong; then
     over rc_verbs 0,7
     check "a NIC that is not there" says "no NIC port 'rxe_h0n7:1'" info
     over rc_verbs 0,1 UCX_IB_GID_INDEX=77
-    check "a GID that is not there" says "GID" info
+    check "a GID that is not there" says "UCX_IB_GID_INDEX=77" info
+    over rc_verbs,tcp 0,nic0 UCX_FUSELINK_DEVICES=all UCX_IB_GID_INDEX=77
+    settings=("${settings[@]::4}") # without `rails`, which names NICs
+    check "and TCP goes on" warns "UCX_IB_GID_INDEX=77" info
 fi
 
 # A cable that is out when a job starts, and in again at the next one.

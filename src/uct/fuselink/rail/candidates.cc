@@ -4,6 +4,7 @@
 #include "../../../ucs_ext/net.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 namespace fuselink {
@@ -43,6 +44,51 @@ std::vector<Port> usable_ports(const std::vector<std::unique_ptr<LowerMd>> &mds,
     return ports;
 }
 
+std::string join(const std::vector<std::string> &names)
+{
+    std::string text;
+    for (const auto &name : names) {
+        text += (text.empty() ? "" : ", ") + name;
+    }
+    return text.empty() ? "none" : text;
+}
+
+/* Says, in one line, which RDMA ports are up and are no rails because UCX does
+ * not offer them: it leaves them out without a word. Who wants none of them
+ * allows no RDMA transport, or no such port. */
+void warn_of_unusable(const std::vector<std::unique_ptr<LowerMd>> &mds,
+                      const RailChoice &choice)
+{
+    std::vector<std::string> lost;
+    auto offered = [&](const std::string &port) {
+        return std::any_of(mds.begin(), mds.end(), [&](const auto &md) {
+            return std::any_of(md->resources().begin(), md->resources().end(),
+                               [&](const LowerMd::Resource &resource) {
+                                   return resource.device == port;
+                               });
+        });
+    };
+    bool rdma = std::any_of(choice.tls.begin(), choice.tls.end(),
+                            [](const RailTraits *traits) {
+                                return !traits->routed_by_ip;
+                            });
+    for (auto &port : net::active_rdma_ports()) {
+        if (rdma && choice.devices.allows(port) && !offered(port)) {
+            lost.push_back(std::move(port));
+        }
+    }
+    if (lost.empty()) {
+        return;
+    }
+    std::sort(lost.begin(), lost.end(), natural_less);
+    const char *gid = getenv("UCX_IB_GID_INDEX");
+    ucs_warn("fuselink: RDMA ports that are up and that UCX cannot use: %s. "
+             "They have no GID of index UCX_IB_GID_INDEX=%s, this user may not "
+             "open their /dev/infiniband/uverbs*, they are iWARP, or UCX has no "
+             "module for RDMA",
+             join(lost).c_str(), gid != nullptr ? gid : "auto");
+}
+
 /* Best transport first within a port; ports in an order that does not depend
  * on how the kernel lists them. IP interfaces last. */
 void sort_ports(std::vector<Port> &ports)
@@ -58,15 +104,6 @@ void sort_ports(std::vector<Port> &ports)
                          }
                          return a.rank < b.rank;
                      });
-}
-
-std::string join(const std::vector<std::string> &names)
-{
-    std::string text;
-    for (const auto &name : names) {
-        text += (text.empty() ? "" : ", ") + name;
-    }
-    return text.empty() ? "none" : text;
 }
 
 } // namespace
@@ -152,6 +189,7 @@ ucs_status_t find_candidates(const std::vector<std::unique_ptr<LowerMd>> &mds,
     }
 
     std::sort(seen.begin(), seen.end(), natural_less);
+    warn_of_unusable(mds, choice);
     if (devices.explicit_names()) {
         for (const auto &name : devices.names()) {
             if (!used(name)) {
