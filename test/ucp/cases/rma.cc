@@ -177,6 +177,40 @@ void fence(Session &session, Flag kind, bool cold)
     link.finish();
 }
 
+/* An atomic, a fence, a put of much data over the same place: the put wins,
+ * although it has all rails and the atomic is a message on one, behind others.
+ */
+void fence_after_atomic(Session &session)
+{
+    constexpr size_t kLong   = 100000;
+    constexpr size_t kRounds = 40;
+
+    Link link(session, {.memory = kArea});
+    Buffer data(kLong);
+    for (uint64_t round = 1; round <= kRounds; ++round) {
+        link.meet();
+        if (session.active()) {
+            data.write(round);
+            std::deque<Request> requests;
+            for (size_t i = 0; i < 200; ++i) {
+                requests.push_back(link.ep().atomic<uint64_t>(
+                    UCP_ATOMIC_OP_ADD, 1, link.remote(), 8 * i, nullptr));
+            }
+            link.worker().fence();
+            requests.push_back(
+                link.ep().put(data.data(), kLong, link.remote(), 0));
+            requests.push_back(link.ep().flush());
+            link.worker().finish_all(requests, "atomics, fence and put");
+        }
+        link.meet();
+        if (!session.active()) {
+            require_pattern(link.memory().data(), kLong, round,
+                            "put after atomics and a fence");
+        }
+    }
+    link.finish();
+}
+
 /* A flush also waits for what a fence still holds back. */
 void fence_and_flush(Session &session)
 {
@@ -288,6 +322,7 @@ std::vector<Case> rma_cases()
                 [](Session &s) { fence(s, Flag::Put, true); });
     for_engines(cases, "rma.fence.first_add",
                 [](Session &s) { fence(s, Flag::Add, true); });
+    for_engines(cases, "rma.fence.after_atomic", fence_after_atomic);
     for_engines(cases, "rma.fence.flush", fence_and_flush);
     for_engines(cases, "rma.keys", keys);
     for_engines(cases, "rma.self", self);

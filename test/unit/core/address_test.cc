@@ -20,7 +20,6 @@ RailRecord tcp_rail(uint8_t index, uint8_t host, uint16_t port)
                            static_cast<uint8_t>(port)};
     rail.name           = "tcp/nic" + std::to_string(index);
     rail.bytes_per_second = 1000000u * (index + 1u);
-    rail.connect_to_ep  = true;
     return rail;
 }
 
@@ -129,7 +128,6 @@ TEST(RailTable, RoundTrip)
         EXPECT_EQ(out.rails[i].name, table.rails[i].name);
         EXPECT_EQ(out.rails[i].bytes_per_second,
                   table.rails[i].bytes_per_second);
-        EXPECT_EQ(out.rails[i].connect_to_ep, table.rails[i].connect_to_ep);
     }
 }
 

@@ -107,7 +107,7 @@ void RailsEp::set_ops(uct_iface_ops_t &ops)
     ops.ep_flush = [](uct_ep_h ep, unsigned flags, uct_completion_t *comp) {
         return peer(ep).flush(&from(ep).user_, flags, comp);
     };
-    ops.ep_fence = [](uct_ep_h ep, unsigned) { return peer(ep).fence(); };
+    ops.ep_fence = [](uct_ep_h ep, unsigned) { return peer(ep).fence(false); };
     ops.ep_check = [](uct_ep_h ep, unsigned flags, uct_completion_t *comp) {
         return peer(ep).check(flags, comp);
     };

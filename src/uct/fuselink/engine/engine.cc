@@ -250,7 +250,7 @@ ucs_status_t Engine::flush()
 void Engine::fence()
 {
     for (const auto &[uuid, peer] : peers_) {
-        peer->fence();
+        peer->fence(true);
     }
 }
 

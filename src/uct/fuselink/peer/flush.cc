@@ -47,7 +47,7 @@ void Peer::check_waiters()
     }
 }
 
-ucs_status_t Peer::fence()
+ucs_status_t Peer::fence(bool of_interface)
 {
     if (obstacles_ & kFailed) {
         return failed_;
@@ -61,7 +61,7 @@ ucs_status_t Peer::fence()
         }
         strict_ = strict_ || user->aside;
     }
-    fence_begun();
+    fence_begun(of_interface);
     return UCS_OK;
 }
 
@@ -89,8 +89,12 @@ void Peer::end_strict()
 }
 
 /* Keeps later operations behind those that have begun. */
-void Peer::fence_begun()
+void Peer::fence_begun(bool of_messages)
 {
+    if (of_messages && unfenced_) {
+        ++put_sn_; /* acknowledged when the messages have been handled */
+        unfenced_ = false;
+    }
     if (epochs_.outstanding() != 0) {
         fence_boundary_ = epochs_.boundary();
         obstacles_     |= kFenced;
@@ -242,7 +246,7 @@ ucs_status_t Peer::flush(PeerUser *user, unsigned flags,
         ((obstacles_ & kQueued) && !dispatching_)) {
         return UCS_ERR_NO_RESOURCE;
     }
-    if (put_sn_ != put_acked_) {
+    if (puts_open()) {
         request_put_ack();
     }
 
@@ -254,7 +258,7 @@ ucs_status_t Peer::flush(PeerUser *user, unsigned flags,
             }
             unflushed_ = false;
         }
-        return epochs_.outstanding() != 0 || put_sn_ != put_acked_ ?
+        return epochs_.outstanding() != 0 || puts_open() ?
                    UCS_INPROGRESS : UCS_OK;
     }
 
@@ -286,8 +290,8 @@ ucs_status_t Peer::flush(PeerUser *user, unsigned flags,
         op->wait_epoch = true;
         ++op->waiting;
     }
-    if (put_sn_ != put_acked_) {
-        op->put_sn    = put_sn_;
+    if (puts_open()) {
+        op->put_sn    = put_last_;
         op->wait_puts = true;
         ++op->waiting;
     }

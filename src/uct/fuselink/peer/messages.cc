@@ -88,7 +88,7 @@ ucs_status_t Peer::am_short(uint8_t id, uint64_t header, const void *payload,
         uct_ep_am_short(control_, id, header, payload, length) :
         wrapped_short(id, header, payload, length);
     if (ucs_likely(status == UCS_OK)) {
-        unflushed_ = true;
+        unflushed_ = unfenced_ = true;
         return UCS_OK;
     }
     return rail_status(status);
@@ -120,7 +120,7 @@ ssize_t Peer::am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
         sent -= sent < 0 ? 0 : static_cast<ssize_t>(sizeof(user.header));
     }
     if (ucs_likely(sent >= 0)) {
-        unflushed_ = true;
+        unflushed_ = unfenced_ = true;
         return sent;
     }
     return rail_status(static_cast<ucs_status_t>(sent));
@@ -172,7 +172,7 @@ ucs_status_t Peer::am_zcopy(PeerUser &user, uint8_t id, const void *header,
                                           lane_iov, iovcnt, flags, &op.comp);
     settle_lane_op(op, status, user, comp);
     if (status == UCS_OK || status == UCS_INPROGRESS) {
-        unflushed_ = true;
+        unflushed_ = unfenced_ = true;
         return status;
     }
     return rail_status(status);
@@ -190,7 +190,7 @@ ucs_status_t Peer::am_copied(uint8_t id, const void *header,
     if (sent < 0) {
         return rail_status(static_cast<ucs_status_t>(sent));
     }
-    unflushed_ = true;
+    unflushed_ = unfenced_ = true;
     return UCS_OK;
 }
 

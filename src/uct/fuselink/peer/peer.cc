@@ -43,8 +43,9 @@ bool is_callers_error(ucs_status_t status)
 
 Peer::Peer(Engine &engine, uint64_t uuid, uint32_t session)
     : engine_(engine), uuid_(uuid), session_(session), hook_{},
-      put_sn_(uint64_t{session} << 32), put_requested_(put_sn_),
-      put_acked_(put_sn_), bulk_fence_(put_sn_), bulk_(*this)
+      put_sn_(uint64_t{session} << 32), put_last_(put_sn_),
+      put_requested_(put_sn_), put_acked_(put_sn_), bulk_fence_(put_sn_),
+      bulk_(*this)
 {
     hook_.req.func = on_hook;
     hook_.peer     = this;

@@ -95,7 +95,11 @@ public:
     /** `user` is null for a flush of the whole interface. */
     ucs_status_t flush(PeerUser *user, unsigned flags,
                        uct_completion_t *comp);
-    ucs_status_t fence();
+    /** `of_interface`: UCP's users ask for one. Then what was sent as a message
+     *  counts as well: UCP's atomics are messages. The fence of an endpoint
+     *  stands between the data and the notice of a rendezvous, where waiting
+     *  for messages would cost a round trip for nothing. */
+    ucs_status_t fence(bool of_interface);
     ucs_status_t check(unsigned flags, uct_completion_t *comp);
     ucs_status_t pending_add(PeerUser &user, uct_pending_req_t *req);
     void         pending_purge(PeerUser &user, uct_pending_purge_callback_t cb,
@@ -263,7 +267,7 @@ private:
 
     /* flush.cc, cancel.cc */
     void         check_waiters();
-    void         fence_begun();
+    void         fence_begun(bool of_messages = true);
     void         flush_lane_for_fence();
     void         end_strict();
     /* For each put or get that has begun. */
@@ -275,6 +279,7 @@ private:
     }
     void         strict_repeat();
     void         request_put_ack();
+    bool         puts_open() const { return put_last_ > put_acked_; }
     void         flush_step(FlushOp *op, ucs_status_t status);
     void         end_flush(FlushOp *op, ucs_status_t status);
     void         end_flushes(const PeerUser *owner, ucs_status_t status);
@@ -340,6 +345,7 @@ private:
      * (answers, hello) would make it wait for a peer that has no reason to
      * make progress any more. */
     bool           unflushed_   = false; /* user messages since a flush */
+    bool           unfenced_    = false; /* and since a fence for messages */
     unsigned       flushing_    = 0;     /* lane flushes not ended */
     bool           dispatching_ = false;
     bool           draining_    = false;
@@ -369,9 +375,10 @@ private:
 
     Epochs     epochs_;
     Epochs::Id fence_boundary_ = 0;
-    /* Small puts sent. Counts on from the session, so that an answer that
+    /* Small puts sent, and fences for messages. Counts on from the session, so that an answer that
      * belongs to another connection fits nothing here. */
     uint64_t   put_sn_;
+    uint64_t   put_last_;      /* the last that was a put */
     uint64_t   put_requested_; /* of those, acknowledgement asked for */
     uint64_t   put_acked_;
     uint64_t   bulk_fence_;    /* bulk data waits until this is acked */

@@ -82,7 +82,7 @@ ucs_status_t Peer::put_message(PutMessage &message)
     if (sent < 0) {
         return rail_status(static_cast<ucs_status_t>(sent));
     }
-    ++put_sn_;
+    put_last_ = ++put_sn_;
     repeat_fence();
     return UCS_OK;
 }

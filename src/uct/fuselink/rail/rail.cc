@@ -162,7 +162,6 @@ wire::RailRecord Rail::record() const
                                           wire::RailRecord::kNoKeys;
     record.name             = name();
     record.bytes_per_second = static_cast<uint64_t>(std::min(speed_, 1e18));
-    record.connect_to_ep    = bulk().has(UCT_IFACE_FLAG_CONNECT_TO_EP);
     return record;
 }
 

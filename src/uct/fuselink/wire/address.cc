@@ -283,7 +283,6 @@ void pack_rail_table(const RailTable &table, std::vector<uint8_t> &out)
     for (const auto &rail : table.rails) {
         write_rail_core(w, rail);
         w.value(rail.bytes_per_second);
-        w.value(static_cast<uint8_t>(rail.connect_to_ep));
         w.value(rail.memory);
         w.value(static_cast<uint8_t>(rail.lane_address.size()));
         w.bytes(rail.lane_address.data(), rail.lane_address.size());
@@ -308,7 +307,6 @@ bool unpack_rail_table(std::span<const uint8_t> in, RailTable &table)
             return false;
         }
         rail.bytes_per_second = r.value<uint64_t>();
-        rail.connect_to_ep    = r.value<uint8_t>() != 0;
         rail.memory           = r.value<uint8_t>();
         size_t lane_length    = r.value<uint8_t>();
         if (lane_length > kMaxRailAddress ||

@@ -60,7 +60,6 @@ struct RailRecord {
     std::vector<uint8_t> iface_address;  /* UCT interface address */
     std::string          name;           /* "tcp/eth0", table only */
     uint64_t             bytes_per_second = 0; /* reported, table only */
-    bool                 connect_to_ep = false; /* table only */
     /* Table only: device address to connect endpoints to, if not the above. */
     std::vector<uint8_t> lane_address;
     /* Table only: slot of its keys, kNoKeys if it needs none. */
