@@ -44,13 +44,15 @@ class Cluster:
     else's: it must be up, and stays up.
     """
 
-    def __init__(self, prefix=None, rates=None, hosts=2, name=None):
+    def __init__(self, prefix=None, rates=None, hosts=2, name=None,
+                 rdma=False):
         self.owned = name is None
         self._watcher = None
         self._running = set()
         self.name = name or f"{prefix}-{os.getpid()}"
         self.hosts = hosts
         self.rates = rates
+        self.rdma = rdma
 
     def __enter__(self):
         if not self.owned:
@@ -61,8 +63,11 @@ class Cluster:
             ["sh", "-c", 'read _; exec "$0" down --name "$1"', str(_TOOL),
              self.name], stdin=subprocess.PIPE, env=clean_environment(),
             start_new_session=True)
-        self._tool("up", "--hosts", str(self.hosts),
-                   "--rates", ",".join(self.rates))
+        # A virtual machine takes a minute or two to boot.
+        self._tool("up", *(["--rdma"] if self.rdma else []),
+                   "--hosts", str(self.hosts),
+                   "--rates", ",".join(self.rates),
+                   timeout=300 if self.rdma else 60)
         return self
 
     def __exit__(self, *_):
@@ -82,8 +87,12 @@ class Cluster:
             self.__enter__()
 
     def counters(self):
-        """{host: {nic: {"rx": bytes, "tx": bytes}}} since the cluster is up."""
-        return json.loads(self._tool("counters", "--json"))
+        """{host: {nic: {"rx": bytes, "tx": bytes}}} since the cluster is up.
+        RDMA NIC i of a host is nic<i>, too."""
+        read = json.loads(self._tool("counters", "--json"))
+        return {host: {re.sub(r"^rxe_h\d+n(?=\d+$)", "nic", nic): counts
+                       for nic, counts in nics.items()}
+                for host, nics in read.items()}
 
     def mpirun(self, args, env, timeout):
         """Runs mpirun; returns (exit status, stdout, stderr)."""

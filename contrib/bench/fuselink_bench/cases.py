@@ -18,6 +18,7 @@ class Case:
     options: tuple            # of the program
     ranks: int = 2
     node: bool = False        # all ranks on one host
+    rdma: bool = False        # the NICs are RDMA NICs
     metric: str = "bytes_per_s"
     cpu_bound: bool = False   # the wire is not what limits it
     directions: int = 1       # wires of a NIC that are loaded at once
@@ -25,6 +26,8 @@ class Case:
 
     @property
     def transports(self):
+        if self.rdma:
+            return transports.RDMA
         return transports.NODE if self.node else transports.NETWORK
 
     @property
@@ -112,6 +115,28 @@ _ALL = (
     Case("unshaped-lat", "latency of 8 bytes, 4 NICs without a limit",
          UNSHAPED, "latency", _LATENCY, metric="latency_s", cpu_bound=True,
          bars=(bars.Ratio("ucx", 1.05),)),
+)
+
+# In the guest, whose CPU is emulated: slow NICs, so that they are the limit.
+_RDMA = ("16mbit",) * 4
+_RDMA_BULK = ("--size", MIB, "--window", 4, "--check", 1, "--warmup", 0,
+              "--time", 4)
+_RDMA_BARS = (bars.Ratio("rc", 3.7), bars.NicShare(0.8))
+
+
+def _rdma(name, title, program, options, **more):
+    return Case(f"rdma-{name}", f"{title}, 4 RDMA NICs of 16 Mbit/s", _RDMA,
+                program, options, rdma=True, **more)
+
+
+_ALL += (
+    _rdma("stream", "1 MB messages", "stream", _RDMA_BULK, bars=_RDMA_BARS),
+    _rdma("put", "MPI_Put of 1 MB", "onesided", _RDMA_BULK, bars=_RDMA_BARS),
+    _rdma("get", "MPI_Get of 1 MB", "onesided", (*_RDMA_BULK, "--get"),
+          bars=_RDMA_BARS),
+    _rdma("latency", "latency of 8 bytes", "latency",
+          ("--size", 8, "--warmup", 0.5, "--time", 3), metric="latency_s",
+          cpu_bound=True, bars=(bars.Ratio("rc", 1.05),)),
 )
 
 BY_NAME = {case.name: case for case in _ALL}

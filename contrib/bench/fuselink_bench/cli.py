@@ -23,7 +23,9 @@ def _parser():
         description="Measures fuselink, UCX and Open MPI's TCP transport on"
         " hosts and NICs that contrib/cluster makes on this machine.")
     parser.add_argument("cases", nargs="*", metavar="CASE",
-                        help="cases to run (see --list), or all")
+                        help="cases to run (see --list); all: those of"
+                        " TCP, rdma: those in a virtual machine with RDMA"
+                        " NICs")
     parser.add_argument("--list", action="store_true",
                         help="list the cases and their bars")
     parser.add_argument("--rounds", type=int, metavar="N",
@@ -66,12 +68,14 @@ def _chosen_transports(text):
 
 def _chosen_cases(names):
     if not names:
-        raise BenchError("name a case or 'all'; --list shows them")
-    if names == ["all"]:
-        return list(cases.BY_NAME.values())
+        raise BenchError("name cases, or 'all', or 'rdma'; --list shows"
+                         " them")
+    if names in (["all"], ["rdma"]):
+        return [case for case in cases.BY_NAME.values()
+                if case.rdma == (names == ["rdma"])]
     for name in names:
         if name not in cases.BY_NAME:
-            raise BenchError(f"no case '{name}'; accepted: all, "
+            raise BenchError(f"no case '{name}'; accepted: all, rdma, "
                              + ", ".join(cases.BY_NAME))
     return [cases.BY_NAME[name] for name in dict.fromkeys(names)]
 

@@ -9,7 +9,7 @@ from .errors import BenchError
 
 _SOURCE = Path(__file__).resolve().parents[1] / "src"
 _ROOT = Path(__file__).resolve().parents[3]
-NAMES = ("stream", "latency", "alltoallv")
+NAMES = ("stream", "latency", "alltoallv", "onesided")
 
 
 def default_folder():

@@ -36,11 +36,14 @@ class Runner:
         its rails in that order.
         """
         found = {case.name: CaseResults(case, case.rates) for case in cases}
-        ordered = sorted(cases, key=lambda case: case.rates)
-        for rates, group in groupby(ordered, key=lambda case: case.rates):
+        def nics(case):
+            return case.rdma, case.rates
+
+        ordered = sorted(cases, key=nics)
+        for (rdma, rates), group in groupby(ordered, key=nics):
             group = list(group)
             for number in range(self.rounds):
-                with Cluster("bench", rates) as cluster:
+                with Cluster("bench", rates, rdma=rdma) as cluster:
                     for case in group:
                         self._round(cluster, found[case.name], number)
         return list(found.values())

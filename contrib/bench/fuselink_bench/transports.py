@@ -10,6 +10,9 @@ from .errors import BenchError
 _PML_UCX = ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any",
             "--mca", "pml_ucx_devices", "any"]
 
+_PML_UCX_OSC = [*_PML_UCX, "--mca", "osc", "ucx,sm", "--mca", "osc_ucx_tls",
+                "any", "--mca", "osc_ucx_devices", "any"]
+
 # UCX 1.13 has 6 lanes to a peer; one carries active messages.
 _UCX_LANES = 6
 
@@ -21,6 +24,7 @@ class Transport:
     # Settings for a cluster with these NICs: {variable: value}, mpirun words.
     settings: callable
     fuselink: bool = False
+    nics: str = ""            # of an RDMA cluster: only those
     one_nic: bool = False
     environment: dict = field(default_factory=dict)
 
@@ -30,7 +34,10 @@ class Transport:
         args = list(words)
         for name, value in {**variables, **self.environment}.items():
             args += ["-x", f"{name}={value}"]
-        return args, {"FUSELINK": "1"} if self.fuselink else {}
+        env = {"FUSELINK": "1"} if self.fuselink else {}
+        if self.nics:
+            env["FUSELINK_CLUSTER_NICS"] = self.nics
+        return args, env
 
 
 def _ucx(nics):
@@ -56,6 +63,22 @@ def _fuselink(_nics):
     return {}, []
 
 
+# On an RDMA cluster each host's NICs have names of their own: contrib/cluster
+# sets the devices, and the case says how many of them.
+def _rc(_nics):
+    return {"UCX_TLS": "rc,self,sm"}, _PML_UCX_OSC
+
+
+def _rc_tuned(nics):
+    rails = min(len(nics), _UCX_LANES)
+    return {"UCX_TLS": "rc,self,sm", "UCX_MAX_RNDV_RAILS": rails,
+            "UCX_MAX_EAGER_RAILS": rails}, _PML_UCX_OSC
+
+
+def _fuselink_rc(_nics):
+    return {"UCX_FUSELINK_RAIL_TLS": "rc_verbs"}, []
+
+
 def _sm(_nics):
     return {"UCX_TLS": "sm,self"}, _PML_UCX
 
@@ -69,9 +92,17 @@ FUSELINK = Transport("fuselink", "fuselink, all NICs", _fuselink,
                      fuselink=True)
 SM = Transport("sm", "UCX sm,self", _sm)
 
+RC = Transport("rc", "UCX rc_verbs, one NIC", _rc, one_nic=True, nics="0")
+RC_DEFAULT = Transport("rc-default", "UCX rc_verbs, all NICs, as it comes",
+                       _rc)
+RC_TUNED = Transport("rc-tuned", "UCX rc_verbs, all NICs, tuned", _rc_tuned)
+FUSELINK_RC = Transport("fuselink", "fuselink over rc_verbs, all NICs",
+                        _fuselink_rc, fuselink=True)
+
 NETWORK = (UCX, UCX_DEFAULT, UCX_TUNED, OB1, FUSELINK)
 NODE = (SM, FUSELINK)
-BY_NAME = {transport.name: transport for transport in NETWORK + NODE}
+RDMA = (RC, RC_DEFAULT, RC_TUNED, FUSELINK_RC)
+BY_NAME = {transport.name: transport for transport in RDMA + NETWORK + NODE}
 
 
 def variant(text):

@@ -41,6 +41,7 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
         {"size", required_argument, NULL, 's'},
         {"window", required_argument, NULL, 'w'},
         {"bidir", no_argument, NULL, 'b'},
+        {"get", no_argument, NULL, 'g'},
         {"check", required_argument, NULL, 'c'},
         {"warmup", required_argument, NULL, 'u'},
         {"time", required_argument, NULL, 't'},
@@ -53,6 +54,7 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
     options->size      = 8;
     options->window    = 64;
     options->bidir     = 0;
+    options->get       = 0;
     options->check     = 2;
     options->warmup    = 0.2;
     options->time      = 2.0;
@@ -69,6 +71,9 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
             break;
         case 'b':
             options->bidir = 1;
+            break;
+        case 'g':
+            options->get = 1;
             break;
         case 'c':
             options->check = bench_number("check", optarg, 0, 1e6);

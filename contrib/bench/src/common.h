@@ -18,6 +18,7 @@ typedef struct {
     size_t size;     /* bytes of a message */
     int    window;   /* messages in flight, per direction */
     int    bidir;    /* both directions at once */
+    int    get;      /* onesided: read instead of writing */
     int    check;    /* windows or iterations whose data is verified */
     double warmup;   /* seconds before timing starts */
     double time;     /* seconds to time */

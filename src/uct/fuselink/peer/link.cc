@@ -22,9 +22,68 @@ Link::~Link()
 void Link::drop()
 {
     if (ep_ != nullptr) {
-        rail_.engine().destroy_lane(ep_);
-        ep_ = nullptr;
+        uct_ep_h ep = ep_;
+        ep_         = nullptr;
+        rail_.engine().destroy_lane(ep); /* ends the proof */
         --rail_.qps;
+    }
+}
+
+void Link::prove()
+{
+    state_        = State::Unproved;
+    proof_.func   = on_proof;
+    proof_.count  = 1;
+    proof_.status = UCS_OK;
+    ucs_status_t status = uct_ep_check(ep_, 0, nullptr);
+    if (status == UCS_OK || status == UCS_INPROGRESS) {
+        status = uct_ep_flush(ep_, 0, &proof_);
+    }
+    if (status == UCS_INPROGRESS) {
+        state_ = State::Proving;
+        rail_.engine().poller().hold(rail_.poll_index());
+    } else if (status != UCS_ERR_NO_RESOURCE) {
+        settle(status == UCS_OK ? State::Ready : State::Failed);
+    } else {
+        rail_.engine().defer(*peer_); /* again */
+    }
+}
+
+void Link::on_proof(uct_completion_t *comp)
+{
+    auto *link = reinterpret_cast<Link *>(comp);
+    link->rail_.engine().poller().release(link->rail_.poll_index());
+    if (link->ep_ != nullptr && link->state_ == State::Proving) {
+        link->settle(comp->status == UCS_OK ? State::Ready : State::Failed);
+    }
+}
+
+void Link::settle(State state)
+{
+    state_ = state;
+    if (failed()) {
+        ucs_warn("fuselink: rail %s connects to %s of peer %016lx but moves no "
+                 "data: left out", rail_.name().c_str(), remote_.name.c_str(),
+                 peer_->uuid());
+    }
+    rail_.engine().defer(*peer_);
+}
+
+bool Link::on_error()
+{
+    if (ready()) {
+        return false;
+    }
+    if (!failed()) {
+        settle(State::Failed);
+    }
+    return true;
+}
+
+void Link::advance()
+{
+    if (state_ == State::Unproved) {
+        prove();
     }
 }
 
@@ -32,6 +91,7 @@ ucs_status_t Link::create(Peer &peer, std::vector<uint8_t> &address)
 {
     const LowerIface &iface = rail_.control();
     ucs_status_t status     = iface.create_unconnected_ep(&ep_);
+    peer_                   = &peer;
     if (status != UCS_OK) {
         ep_ = nullptr;
         return status;
@@ -133,17 +193,17 @@ ucs_status_t Link::on_message(Peer &peer, const wire::RailAddr &message,
             status = connect(address);
         }
         if (status == UCS_OK) {
-            state_ = State::Ready;
             say(peer, LinkStep::Ready);
+            prove();
         }
         return status;
     case LinkStep::Ready:
         if (state_ == State::Answered) {
-            state_ = State::Ready;
+            prove();
         }
         return UCS_OK;
     case LinkStep::Refuse:
-        if (state_ == State::Ready) {
+        if (state_ >= State::Unproved) {
             break;
         }
         drop();

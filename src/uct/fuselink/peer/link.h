@@ -29,6 +29,10 @@ class Rail;
  *
  * Whoever has no queue pair left refuses.
  *
+ * All that goes over other connections, and says nothing of whether this one
+ * can move data. So each side then writes no bytes to the other and waits for
+ * the acknowledgement, before it counts on the link.
+ *
  * One thread at a time (the worker's).
  */
 class Link {
@@ -45,6 +49,9 @@ public:
     uct_ep_h                ep() const { return ep_; }
     bool                    ready() const { return state_ == State::Ready; }
     bool                    refused() const { return state_ == State::Refused; }
+    /** It does not move data. */
+    bool                    failed() const { return state_ == State::Failed; }
+    bool settled() const { return ready() || refused() || failed(); }
 
     /** Begins, unless that was done. */
     void ask(Peer &peer);
@@ -55,13 +62,24 @@ public:
     ucs_status_t on_message(Peer &peer, const wire::RailAddr &message,
                             const std::vector<uint8_t> &address);
 
+    /** The rail reports that the endpoint is broken. False if that is more
+     *  than the end of this link: data went over it. */
+    bool on_error();
+
+    /** Does what could not be done at once. The peer's progress calls it after
+     *  Engine::defer(), by which a change of state is told as well. */
+    void advance();
+
 private:
     enum class State : uint8_t {
         Idle,
         Asked,    /* our question is on its way */
         Answered, /* we are connected; the peer may not be yet */
+        Unproved, /* the peer has connected, too */
+        Proving,  /* the write is on its way */
         Ready,
         Refused,
+        Failed,
     };
 
     ucs_status_t create(Peer &peer, std::vector<uint8_t> &address);
@@ -70,7 +88,13 @@ private:
                      const std::vector<uint8_t> &address = {});
     void         refuse(Peer &peer);
     void         drop();
+    void         prove();
+    void         settle(State state);
 
+    static void on_proof(uct_completion_t *comp);
+
+    uct_completion_t proof_{}; /* first: UCX gives back a pointer to it */
+    Peer            *peer_ = nullptr; /* while there is an endpoint */
     Rail            &rail_;
     wire::RailRecord remote_;
     const Use        use_;

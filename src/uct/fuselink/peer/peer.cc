@@ -72,6 +72,12 @@ void Peer::run_deferred()
             start_lane();
         }
     }
+    if (!failed() && lane_) {
+        lane_->advance();
+        if ((obstacles_ & kWiring) && lane_->settled()) {
+            lane_settled();
+        }
+    }
     end_strict();
     if (room_later_ && !failed()) {
         room_later_ = false;

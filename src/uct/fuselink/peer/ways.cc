@@ -166,6 +166,8 @@ void Peer::on_lane_error(uct_ep_h ep, ucs_status_t status)
         leave_.lane_broken = true;
         leave_.said = leave_.said_stopped = false;
         fail(status);
+    } else if (lane_ && ep == lane_->ep() && lane_->on_error()) {
+        engine_.defer(*this);
     } else if (!bulk_.on_path_error(ep)) {
         fail(status);
     }

@@ -39,8 +39,7 @@ void Peer::on_lane_step(const wire::RailAddr &message,
     ucs_status_t status = lane_->on_message(*this, message, address);
     if (status != UCS_OK) {
         fail(status);
-    } else if ((obstacles_ & kWiring) &&
-               (lane_->ready() || lane_->refused())) {
+    } else if ((obstacles_ & kWiring) && lane_->settled()) {
         lane_settled();
     }
 }

@@ -117,6 +117,10 @@ bool BulkSender::connect(Path &path)
     if (path.state != Path::State::Idle) {
         return false;
     }
+    if (path.link && path.link->failed()) {
+        leave_out(path);
+        return false;
+    }
     if (path.link && !path.link->refused()) {
         path.link->ask(peer_);
         if (path.link->ready()) {
@@ -295,6 +299,10 @@ bool BulkSender::on_path_error(uct_ep_h ep)
         return false;
     }
     Path &path = **it;
+    if (path.link && ep == path.link->ep() && path.link->on_error()) {
+        peer_.engine().defer(peer_);
+        return true;
+    }
     if (!path.connected && path.chunks == 0) {
         leave_out(path);
         return true;
@@ -305,6 +313,16 @@ bool BulkSender::on_path_error(uct_ep_h ep)
 
 bool BulkSender::run_deferred()
 {
+    for (auto &path : paths_) {
+        if (path->link && path->state == Path::State::Idle) {
+            path->link->advance();
+            if (path->link->ready()) {
+                pump(); /* it may be wanted */
+            } else if (path->link->failed()) {
+                leave_out(*path);
+            }
+        }
+    }
     if (out_) {
         out_ = false;
         for (auto it = paths_.begin(); it != paths_.end();) {
@@ -313,9 +331,11 @@ bool BulkSender::run_deferred()
                 ++it;
                 continue;
             }
-            ucs_warn("fuselink: rail %s does not reach %s of peer %016lx: "
-                     "left out", path.rail.name().c_str(),
-                     path.remote.name.c_str(), peer_.uuid());
+            if (!path.link || !path.link->failed()) { /* it has said so */
+                ucs_warn("fuselink: rail %s does not reach %s of peer "
+                         "%016lx: left out", path.rail.name().c_str(),
+                         path.remote.name.c_str(), peer_.uuid());
+            }
             if (path.ep != nullptr && !path.link_owns()) {
                 peer_.engine().destroy_lane(path.ep);
             }
