@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #include "../../../ucs_ext/node.h"
+#include "../rail/locked_memory.h"
 #include "../rail/subnets.h"
 
 #include <algorithm>
@@ -47,12 +48,18 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
     lower.async_cb    = Poller::on_async_event;
     lower.async_arg   = &poller_;
 
+    std::string unlocked;
     for (const auto &candidate : without_shared_subnets(candidates)) {
         if (rails_.size() == wire::kMaxRails) {
             ucs_warn("fuselink: more than %zu NIC ports; %s and those after it "
                      "are not used, choose others with UCX_FUSELINK_DEVICES",
                      wire::kMaxRails, candidate.device.c_str());
             break;
+        }
+        if (!candidate.traits->routed_by_ip &&
+            !can_lock_queues(*candidate.md)) {
+            unlocked += (unlocked.empty() ? "" : ", ") + candidate.device;
+            continue;
         }
         std::unique_ptr<Rail> rail;
         ucs_status_t status = Rail::open(candidate,
@@ -77,6 +84,12 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
         }
         table_.rails.push_back(rail->record());
         rails_.push_back(std::move(rail));
+    }
+    if (!unlocked.empty()) {
+        ucs_warn("fuselink: NIC ports that are not used because each needs %zu "
+                 "MB of locked memory, of which this process may have %s "
+                 "(ulimit -l): %s", kQueueMemory >> 20,
+                 locked_memory_limit().c_str(), unlocked.c_str());
     }
     if (rails_.empty()) {
         ucs_error("fuselink: no NIC port could be opened; "

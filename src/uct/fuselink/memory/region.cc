@@ -35,7 +35,8 @@ uct_mem_h NicMemory::register_with(Region &region, unsigned slot)
     }
     ucs_status_t status = uct_md_mem_reg(mds_[slot].md->handle(),
                                          region.base_, region.length_,
-                                         UCT_MD_MEM_ACCESS_ALL, &memh);
+                                         UCT_MD_MEM_ACCESS_ALL |
+                                         UCT_MD_MEM_FLAG_HIDE_ERRORS, &memh);
     if (status != UCS_OK) {
         region.failed_.fetch_or(1u << slot, std::memory_order_relaxed);
         ucs_warn("fuselink: %s cannot register %zu bytes at %p: %s; it does "
