@@ -3,10 +3,12 @@
 /*
  * What an MPI program does, with every byte checked: point to point of sizes
  * that cross each protocol switch, unexpected receives, alltoallv of unequal
- * sizes, one-sided put, get and accumulate, and all of it from several threads
- * if asked for. Exit status 0 if all data was right.
+ * sizes, one-sided put, get and accumulate, and if asked for, all of it from
+ * several threads, or puts and gets to a rank that makes no MPI call meanwhile,
+ * which only a NIC that does them itself can end. Exit status 0 if all data was
+ * right.
  *
- * usage: exchange [p2p|alltoallv|rma|threads|all]
+ * usage: exchange [p2p|alltoallv|rma|threads|asleep|all]
  */
 
 #include <mpi.h>
@@ -15,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int rank, size, errors;
 
@@ -182,6 +185,67 @@ static void rma(void)
     free(local);
 }
 
+static void asleep(void)
+{
+    static const size_t sizes[] = {8, 1003, 8193, 100001, 4000000};
+    enum { kCount = sizeof(sizes) / sizeof(*sizes), kArea = 5000000 };
+    enum { kWarmUp = 2000000, kSeconds = 40 };
+    int other = 1 - rank;
+    unsigned char *base, *local = malloc(kArea);
+    MPI_Win window;
+
+    MPI_Win_allocate(2 * kArea + 1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base,
+                     &window);
+    /* Connections are made with the help of both. */
+    for (int i = 0; i < 3; ++i) {
+        MPI_Win_fence(0, window);
+        MPI_Put(local, kWarmUp, MPI_BYTE, other, 0, kWarmUp, MPI_BYTE, window);
+        MPI_Win_fence(0, window);
+        MPI_Get(local, kWarmUp, MPI_BYTE, other, kArea, kWarmUp, MPI_BYTE,
+                window);
+    }
+    MPI_Win_fence(0, window);
+    memset(base, 0, 2 * kArea + 1);
+    fill(base + kArea, kArea, rank, 1, 5);
+    MPI_Barrier(MPI_COMM_WORLD);
+
+    if (rank == 0) {
+        unsigned char done = 1;
+        size_t at = 0;
+        MPI_Win_lock_all(MPI_MODE_NOCHECK, window);
+        for (int i = 0; i < kCount; at += sizes[i], ++i) {
+            fill(local, sizes[i], 0, 1, i);
+            MPI_Put(local, (int)sizes[i], MPI_BYTE, 1, at, (int)sizes[i],
+                    MPI_BYTE, window);
+            MPI_Win_flush(1, window);
+        }
+        memset(local, 0, kArea);
+        MPI_Get(local, kArea, MPI_BYTE, 1, kArea, kArea, MPI_BYTE, window);
+        MPI_Win_flush(1, window);
+        check("get of memory of a rank asleep", local, kArea, 1, 1, 5);
+        MPI_Put(&done, 1, MPI_BYTE, 1, 2 * kArea, 1, MPI_BYTE, window);
+        MPI_Win_flush(1, window);
+        MPI_Win_unlock_all(window);
+    } else {
+        volatile unsigned char *done = base + 2 * kArea;
+        size_t at = 0;
+        for (int i = 0; !*done && i < kSeconds * 100; ++i) {
+            usleep(10000);
+        }
+        if (!*done) {
+            fprintf(stderr, "puts and gets do not end within %d s while their "
+                    "target sleeps\n", kSeconds);
+            ++errors;
+        }
+        for (int i = 0; i < kCount; at += sizes[i], ++i) {
+            check("put while asleep", base + at, sizes[i], 0, 1, i);
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_free(&window);
+    free(local);
+}
+
 static void *thread_main(void *arg)
 {
     int tag = 100 + (int)(intptr_t)arg;
@@ -238,6 +302,13 @@ int main(int argc, char **argv)
     }
     if (with_threads) {
         threads();
+    }
+    if (strcmp(what, "asleep") == 0) {
+        if (size != 2) {
+            fprintf(stderr, "asleep needs 2 ranks\n");
+            MPI_Abort(MPI_COMM_WORLD, 2);
+        }
+        asleep();
     }
     MPI_Allreduce(&errors, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0) {

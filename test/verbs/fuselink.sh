@@ -1,9 +1,9 @@
 # Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
 #
-# fuselink on the hosts of the RDMA cluster. To be sourced by run. The groups:
-# what the UCT and UCP programs of the other stages and MPI programs do over
-# rc_verbs and over ud_verbs; hosts with NICs of both kinds; limits; settings that
-# are wrong; cables.
+# fuselink on the hosts of the RDMA cluster: what the UCT and UCP programs of the
+# other stages and MPI programs do over rc_verbs and over ud_verbs; hosts with
+# different NICs and with NICs of both kinds; limits; cables. To be sourced by run,
+# which lists the groups.
 
 wanted=()
 . "$top/test/lib/cases.sh"
@@ -32,20 +32,57 @@ cases() {
                 ! matches "$name" "${not_here[@]}" && set -- "$@" "$name"
         done
     fi
-    (($#)) && run_cases "$label" "$guest" host1 "$@"
+    (($#)) || return
+    packets_before
+    run_cases "$label" "$guest" host1 "$@"
+    packets_after
 }
 
-# Not for these hosts: within a node, other clusters, names of TCP NICs, more
-# than two processes; what is true of TCP only (a connection that breaks when the
-# other process goes, keys that are checked by it); the CPU that a sleeping
-# process uses, which this machine multiplies. UCX's own rc_verbs sleeps through
-# a message, too, with the new protocols.
-not_here=('node.*' 'self.*' 'settings.*' 'bridge.*' 'many_rails.*' 'place.*'
-    'devices.*' 'connect_by_ep.*' '*.by_ep' '*.connect_ep.*' 'policy.*'
-    'rails.hostile.*' 'rails.killed.*' 'rails.left*' 'rails.leave.*'
-    'rails.cancelled*' 'rails.events.failure' 'rails.rma.out_of_range'
-    'lanes.within_node.*' 'killed.*' 'many.all_to_all.*' 'wakeup.*'
-    'atomic.contended.*' 'share.*')
+# every_case GROUP PROGRAM: all that are for RDMA NICs, a few at a time because
+# each call has a time limit.
+every_case() {
+    local label=$1 folder=$top/test/$2 name few=()
+    wanted "$label" || return
+    build_program "$(basename "$folder")_tests" "$folder"
+    for name in $all_cases; do
+        matches "$name" "${not_here[@]}" || few+=("$name")
+        if ((${#few[@]} == 8)); then
+            run_cases "$label" "$guest" host1 "${few[@]}"
+            few=()
+        fi
+    done
+    ((${#few[@]} == 0)) || run_cases "$label" "$guest" host1 "${few[@]}"
+}
+
+# Not for these hosts, in any group:
+not_here=(
+    # Within a node, where no NIC takes part.
+    'node.*' 'self.*' 'lanes.within_node.*' '*.self.*'
+    # Settings that are wrong before any NIC is opened.
+    'settings.*'
+    # Other clusters: containers' bridges, sixteen NICs, two sockets, limits of
+    # files for sockets, more than two processes; mixed.* has a group here.
+    'bridge.*' 'many_rails.*' 'place.*' 'rails.limits.files*' 'addresses.sizes'
+    'many.all_to_all.*' 'mixed.*'
+    # They name TCP NICs.
+    'devices.*' 'policy.*' 'rails.limits.foreign_transport'
+    # TCP that connects endpoint to endpoint. RDMA does nothing else.
+    'connect_by_ep.*' '*.by_ep' '*.connect_ep.*'
+    # Forged messages, which with TCP take the place of puts and gets.
+    'rails.hostile.*'
+    # The NIC checks keys; one that is wrong ends its connection.
+    'rails.rma.out_of_range'
+    # A peer that dies or leaves is not noticed as soon as with TCP, whose
+    # connections break then.
+    'rails.killed.*' 'rails.left*' 'rails.leave.*' 'rails.cancelled*'
+    'rails.events.failure' 'killed.*'
+    # The CPU that a sleeping process uses, which this machine multiplies. UCX's
+    # own rc_verbs sleeps through a message, too, with the new protocols.
+    'wakeup.*'
+    # Minutes here: one emulated atomic at a time.
+    'atomic.contended.*'
+    # Bytes at TCP NICs; shares.* counts those of RDMA NICs.
+    'share.*')
 
 # carried PERCENT NIC...: each of these pairs of NICs (of host0 and of host1)
 # sent at least so much of all packets.
@@ -64,54 +101,69 @@ carried() {
     done
 }
 
-# mpi TRANSPORT NP PROGRAM...: on all four RDMA NICs.
+# mpi TRANSPORT NP PROGRAM...: on the NICs of mpi_nics.
 mpi() {
     local tl=$1 np=$2
     shift 2
     FUSELINK=1 FUSELINK_LIB=$library timeout 150 "$cluster_tool" \
         --name "$(cluster_name "$guest")" mpirun -np "$np" --tune "$tune" \
         -x UCX_FUSELINK_RAIL_TLS="$tl" "${mpi_options[@]}" \
-        "$here/rails" 0,1,2,3 "$@" </dev/null
+        "$here/rails" "$mpi_nics" "$@" </dev/null
 }
-mpi_options=()
+mpi_options=() mpi_nics=0,1,2,3
 
-mpi_on_all() {
-    moving mpi "$@" && carried 15 0 1 2 3
+# stream TRANSPORT SECONDS: between two ranks, the data checked.
+stream() {
+    mpi "$1" 2 "$work/stream" --size 1048576 --window 4 --check 2 --warmup 0 \
+        --time "$2"
 }
 
-# Windows of osc/ucx: the NICs write and read, few packets are messages.
+# every_nic COMMAND...: it succeeds, and each pair of NICs carries its share.
+every_nic() {
+    moving "$@" && carried 15 0 1 2 3
+}
+
+# Windows of osc/ucx with a target that is asleep: the NICs of host0 write, those
+# of host1 answer reads, and next to nothing is a message. 4 MB and more each way
+# are a thousand packets of 4096 bytes.
 mpi_native() {
-    moving mpi "$@" && carried 10 0 1 2 3 || return
-    local nic packets=0 messages=0
+    every_nic mpi "$1" 2 "$work/exchange" asleep || return
+    local nic host
+    local -A packets=() messages=()
     for nic in "${!sent_packets[@]}"; do
-        packets=$((packets + ${sent_packets[$nic]}))
-        messages=$((messages + ${sent_messages[$nic]}))
+        host=${nic%n*}
+        packets[$host]=$((${packets[$host]-0} + ${sent_packets[$nic]}))
+        messages[$host]=$((${messages[$host]-0} + ${sent_messages[$nic]}))
     done
-    echo "$messages messages in $packets packets"
-    ((messages * 4 < packets))
+    for host in h0 h1; do
+        echo "$host: ${messages[$host]} messages in ${packets[$host]} packets"
+        ((packets[$host] - messages[$host] > 1000 &&
+            messages[$host] * 10 < packets[$host])) || return
+    done
+}
+
+mpi_programs() {
+    [[ ! -x $work/exchange ]] || return 0
+    mpicc -O2 -o "$work/exchange" "$top/test/mpi/exchange.c" -lpthread \
+        >"$work/make.log" 2>&1 && return
+    not_ok "$1: exchange.c builds" "$(cat "$work/make.log")"
+    return 1
 }
 
 mpi_group() {
     local tl=$1 name=$2
-    wanted "$name" || return
-    if [[ ! -x $work/exchange ]] &&
-        ! mpicc -O2 -o "$work/exchange" "$top/test/mpi/exchange.c" -lpthread \
-            >"$work/make.log" 2>&1; then
-        not_ok "$name: exchange.c builds" "$(cat "$work/make.log")"
-        return
-    fi
+    wanted "$name" && mpi_programs "$name" || return
     check "$name: a stream, data checked, every NIC carries its share" \
-        mpi_on_all "$tl" 2 "$work/stream" --size 1048576 --window 4 --check 2 \
-        --warmup 0 --time 1
-    check "$name: all to all, 4 ranks" mpi "$tl" 4 "$work/exchange" alltoallv
-    if [[ $tl == rc_verbs ]]; then
-        check "$name: windows are native" mpi_native "$tl" 2 "$work/exchange" \
-            rma
-    else
-        check "$name: windows" mpi "$tl" 2 "$work/exchange" rma
-    fi
+        every_nic stream "$tl" 1
+    [[ $tl != rc_verbs ]] ||
+        check "$name: all to all, 4 ranks" mpi "$tl" 4 "$work/exchange" \
+            alltoallv
+    check "$name: windows, data checked" mpi "$tl" 2 "$work/exchange" rma
+    [[ $tl != rc_verbs ]] ||
+        check "$name: windows are the NICs' own reads and writes" \
+            mpi_native "$tl"
     mpi_options=(-x UCX_PROTO_ENABLE=y)
-    check "$name: new protocols: point to point" mpi "$tl" 2 \
+    check "$name: new protocols: point to point" every_nic mpi "$tl" 2 \
         "$work/exchange" p2p
     mpi_options=()
 }
@@ -124,12 +176,7 @@ says() {
         echo "succeeded: $output"
         return 1
     fi
-    echo "$output"
-    [[ $(grep -cE -- "$text" <<<"$output") -eq 1 ]] || {
-        echo "'$text' is not said once"
-        return 1
-    }
-    ! grep -qE 'Segmentation|Assertion|Caught signal' <<<"$output"
+    said_once "$text" "$output"
 }
 
 # warns TEXT COMMAND...: as says, and the command goes on to succeed.
@@ -137,8 +184,16 @@ warns() {
     local text=$1 output
     shift
     output=$("$@" 2>&1) || { echo "$output"; return 1; }
-    echo "$output"
-    grep -qE -- "$text" <<<"$output"
+    said_once "$text" "$output"
+}
+
+said_once() {
+    echo "$2"
+    [[ $(grep -cE -- "$1" <<<"$2") -eq 1 ]] || {
+        echo "'$1' is not said once"
+        return 1
+    }
+    ! grep -qE 'Segmentation|Assertion|Caught signal' <<<"$2"
 }
 
 # The device `rails` in host0, as a program finds it.
@@ -146,7 +201,8 @@ info() {
     (in_host "$guest" host0 ucx_info -d -t fuselink) >"$work/info.log" 2>&1 \
         </dev/null
     cat "$work/info.log"
-    grep -q "Device: rails" "$work/info.log"
+    grep -q "Device: rails" "$work/info.log" &&
+        ! grep -q "failed to open" "$work/info.log"
 }
 
 # perf SIZE COUNT: two-sided, as long as both processes are there.
@@ -158,23 +214,48 @@ perf() {
 
 rates=16,16,16,16,0,0
 over rc_verbs
-cases rc.uct uct 'native.alone' 'rails.connect.first_request' 'rails.am.sizes.id28' \
-    'rails.fence.overlapping' 'rails.flush.under_traffic' 'shares.finish' \
-    'two_ifaces'
-cases rc.ucp ucp 'tag.many.*' 'am.shapes.old' 'rma.many.*' 'atomic.every.*' \
-    'stream.bytes.new'
+cases rc.uct uct 'native.alone' 'rails.connect.first_request' \
+    'rails.fence.overlapping' 'rails.flush.under_traffic' 'shares.finish'
+cases rc.ucp ucp 'tag.many.*' 'am.shapes.new' 'rma.many.*' 'atomic.every.*'
+wanted rc.ucp && check "rc.ucp: every NIC carries data" carried 5 0 1 2 3
 mpi_group rc_verbs rc.mpi
+every_case all.rc.uct uct
+every_case all.rc.ucp ucp
+
 over ud_verbs
 cases ud.uct uct 'rails.am.sizes.id28' 'rails.fence.overlapping' \
     'rails.flush.under_traffic' 'shares.finish'
-cases ud.ucp ucp 'tag.many.*' 'am.shapes.old' 'rma.many.new' 'atomic.every.old'
+cases ud.ucp ucp 'tag.many.*' 'rma.many.*' 'atomic.every.old' 'stream.bytes.new'
+wanted ud.ucp && check "ud.ucp: every NIC carries data" carried 5 0 1 2 3
 mpi_group ud_verbs ud.mpi
+if wanted ud.alltoall && mpi_programs ud.alltoall; then
+    check "ud.alltoall: 4 ranks" mpi ud_verbs 4 "$work/exchange" alltoallv
+fi
+every_case all.ud.uct uct
+every_case all.ud.ucp ucp
+
+# host0 has the NICs 0, 1, 2, and host1 the NICs 1, 3.
+uneven() {
+    local mpi_nics=0,1,2/1,3 nic
+    moving stream "$1" 1 || return
+    for nic in h0n0 h0n1 h0n2 h1n1 h1n3; do
+        ((sent_packets[$nic] >= 100)) || return
+    done
+    for nic in h0n3 h1n0 h1n2; do
+        ((sent_packets[$nic] <= quiet_packets)) || return
+    done
+}
+
+if wanted uneven && mpi_programs uneven; then
+    check "uneven: rc: 3 NICs and 2 others, data checked" uneven rc_verbs
+    check "uneven: ud: 3 NICs and 2 others, data checked" uneven ud_verbs
+fi
 
 # Two NICs of each kind.
 rates=16,16,0,0,16,16
 over rc_verbs,tcp 0,1,nic0,nic1
-cases_wanted=()
-cases mixed uct 'shares.finish' 'rails.fence.overlapping'
+cases_wanted=() # of the groups above
+cases mixed uct 'mixed.shares' 'rails.fence.overlapping'
 
 rates=16,16,16,16,0,0
 for qps in 0 1; do
@@ -183,13 +264,7 @@ for qps in 0 1; do
 done
 
 if wanted wrong; then
-    over rc_verbs 0,7
-    check "a NIC that is not there" says "no NIC port 'rxe_h0n7:1'" info
-    over rc_verbs 0,1 UCX_IB_GID_INDEX=77
-    check "a GID that is not there" says "UCX_IB_GID_INDEX=77" info
-    over rc_verbs,tcp 0,nic0 UCX_FUSELINK_DEVICES=all UCX_IB_GID_INDEX=77
-    settings=("${settings[@]::4}") # without `rails`, which names NICs
-    check "and TCP goes on" warns "UCX_IB_GID_INDEX=77" info
+    . "$here/wrong.sh"
 fi
 
 # A cable that is out when a job starts, and in again at the next one.
@@ -197,15 +272,42 @@ plugged() {
     moving perf 1048576 8 && carried 15 "$@"
 }
 
+# Out for seconds while the NIC carries data, and in again: packets are sent once
+# more, and nothing is lost.
+flap() {
+    local tl=$1 before status cable
+    before=$(sent_by h0n2)
+    (
+        eventually moved_since h0n2 "$before" 300 || exit
+        cluster_command nic host0 2 down && sleep 1
+        cluster_command nic host0 2 up
+    ) </dev/null &
+    cable=$!
+    moving stream "$tl" 5
+    status=$?
+    wait $cable && ((status == 0)) && carried 10 0 1 2 3
+}
+
+sent_by() {
+    on host0 cat "/sys/class/infiniband/rxe_$1/ports/1/hw_counters/sent_pkts"
+}
+
+moved_since() {
+    (($(sent_by "$1") - $2 > $3))
+}
+
 if wanted plugged; then
-    over rc_verbs
-    check "all NICs carry data" plugged 0 1 2 3
     if cluster_command nic host0 2 down && cluster_command nic host1 2 down; then
         over rc_verbs 0,1,3
-        check "a NIC without a cable is left out" plugged 0 1 3
+        check "plugged: a NIC without a cable is left out" plugged 0 1 3
         over rc_verbs
-        check "and said to be down, if it was named" says "rxe_h0n2:1" info
+        check "plugged: and said to be down, if it was named" \
+            says "rxe_h0n2:1" info
     fi
     cluster_command nic host0 2 up && cluster_command nic host1 2 up
-    check "plugged in, it carries data again" plugged 0 1 2 3
+    check "plugged: with its cable, it carries data again" plugged 0 1 2 3
+    mpi_programs plugged && {
+        check "plugged: rc: out for a second in a job" flap rc_verbs
+        check "plugged: ud: out for a second in a job" flap ud_verbs
+    }
 fi

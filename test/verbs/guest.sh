@@ -18,7 +18,7 @@ passive_address=10.0.255.2
 quiet_packets=60 # neighbours, endpoints that are opened and not used
 # Of each NIC, as h0n1: sent while `moving`; messages are what is no RDMA read,
 # write or datagram.
-declare -A sent_packets=() sent_messages=()
+declare -A sent_packets=() sent_messages=() before_packets=() before_messages=()
 
 guest_up() {
     guest=$1
@@ -70,20 +70,31 @@ packets() {
     done'
 }
 
-# moving COMMAND...: sets sent_packets, sent_messages; the status is the command's.
-moving() {
-    local nic count messages status
-    local -A before=() before_messages=()
+packets_before() {
+    local nic count messages
+    before_packets=() before_messages=()
     while read -r nic count messages; do
-        before[$nic]=$count before_messages[$nic]=$messages
+        before_packets[$nic]=$count before_messages[$nic]=$messages
     done < <(packets)
-    "$@"
-    status=$?
+}
+
+# Sets sent_packets, sent_messages: since packets_before.
+packets_after() {
+    local nic count messages
     sent_packets=() sent_messages=()
     while read -r nic count messages; do
-        sent_packets[$nic]=$((count - ${before[$nic]}))
+        sent_packets[$nic]=$((count - ${before_packets[$nic]}))
         sent_messages[$nic]=$((messages - ${before_messages[$nic]}))
     done < <(packets)
+}
+
+# moving COMMAND...: sets sent_packets, sent_messages; the status is the command's.
+moving() {
+    local nic status
+    packets_before
+    "$@"
+    status=$?
+    packets_after
     for nic in $(printf '%s\n' "${!sent_packets[@]}" | sort); do
         echo "$nic sent ${sent_packets[$nic]} packets"
     done

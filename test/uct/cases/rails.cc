@@ -8,6 +8,7 @@
 #include "cases.h"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <numeric>
 #include <sched.h>
@@ -323,6 +324,17 @@ void bad_addresses(Session &)
     REQUIRE(UCS_STATUS_IS_ERR(status), "an empty address was accepted");
 }
 
+/* RDMA NICs 0 and 1, TCP NICs 4 and 5: all carry puts, and gets are done by
+ * those that have them. */
+void mixed(const std::vector<uint64_t> &bytes, const char *what)
+{
+    if (strcmp(what, "put") == 0) {
+        shares(bytes, what);
+    } else {
+        only({1, 1})(bytes, what);
+    }
+}
+
 Case make(const std::string &name, std::function<void(Session &)> both,
           std::vector<Setting> settings = {})
 {
@@ -359,6 +371,7 @@ std::vector<Case> rails_cases()
         make_transfer("shares.finish", shares, {}, 24 << 20),
         make_transfer("shares.by_ep", shares, {both("CONNECT", "ep")},
                       24 << 20),
+        make_transfer("mixed.shares", mixed, {}, 24 << 20),
         make_transfer("policy.single", one_nic, {both("SCHED", "single")}),
         make_transfer("policy.stripe", only({1, 1, 1, 1}),
                       {both("SCHED", "stripe")}),
