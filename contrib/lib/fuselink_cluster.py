@@ -17,7 +17,8 @@ _TOOL = Path(__file__).resolve().parents[1] / "cluster"
 # What a person has set for other jobs must not change what is measured; the
 # library to measure is the exception.
 _DROPPED = re.compile(r"(UCX_|OMPI_|PMIX_|ORTE_|OPAL_|FUSELINK)")
-_KEPT = {"FUSELINK_LIB", "FUSELINK_CLUSTER_DIR"}
+_KEPT = {"FUSELINK_LIB", "FUSELINK_CLUSTER_DIR", "FUSELINK_GUEST_MEMORY",
+         "FUSELINK_GUEST_CPUS"}
 
 
 class ClusterError(Exception):

@@ -32,7 +32,7 @@ class Case:
 
     @property
     def lower_is_better(self):
-        return self.metric.endswith("_s") and not self.metric.endswith("per_s")
+        return not self.metric.endswith("per_s")
 
     @property
     def repeat(self):
@@ -121,6 +121,7 @@ _ALL = (
 _RDMA = ("16mbit",) * 4
 _RDMA_BULK = ("--size", MIB, "--window", 4, "--check", 1, "--warmup", 0,
               "--time", 4)
+_PEERS = ("--size", MIB // 16)
 _RDMA_BARS = (bars.Ratio("rc", 3.7), bars.NicShare(0.8))
 
 
@@ -137,6 +138,10 @@ _ALL += (
     _rdma("latency", "latency of 8 bytes", "latency",
           ("--size", 8, "--warmup", 0.5, "--time", 3), metric="latency_s",
           cpu_bound=True, bars=(bars.Ratio("rc", 1.05),)),
+    _rdma("peers-qps", "queue pairs per rank, 64 ranks, 64 kB to each",
+          "peers", _PEERS, ranks=64, metric="qps_per_rank"),
+    _rdma("peers-memory", "memory per peer, 64 ranks, 64 kB to each", "peers",
+          _PEERS, ranks=64, metric="bytes_per_peer"),
 )
 
 BY_NAME = {case.name: case for case in _ALL}

@@ -9,7 +9,8 @@ from .errors import BenchError
 
 _SOURCE = Path(__file__).resolve().parents[1] / "src"
 _ROOT = Path(__file__).resolve().parents[3]
-NAMES = ("stream", "latency", "alltoallv", "onesided")
+NAMES = ("stream", "latency", "alltoallv", "onesided",
+         "peers")
 
 
 def default_folder():

@@ -8,7 +8,8 @@ import statistics
 import time
 
 _UNITS = {"bytes_per_s": (1e-6, "MB/s"), "time_s": (1e3, "ms"),
-          "latency_s": (1e6, "us"), "messages_per_s": (1e-3, "k msg/s")}
+          "latency_s": (1e6, "us"), "messages_per_s": (1e-3, "k msg/s"),
+          "bytes_per_peer": (1e-3, "kB"), "qps_per_rank": (1, "QPs")}
 
 
 def _number(value):

@@ -15,11 +15,11 @@ from .errors import ConformanceError
 from .runner import Runner, Tally
 
 _REPRESENTATIVE = Path(__file__).resolve().parents[1] / "representative.list"
-_TRANSPORTS = {"tcp": ["tcp"], "fuselink": ["fuselink"],
-               "both": ["tcp", "fuselink"]}
+_TRANSPORTS = ("tcp", "rc", "fuselink", "both")
 # Of different speed, so that what takes two ways arrives out of order, and
 # none so slow that a transport which takes to it needs minutes.
 _RATES = "none,8gbit,4gbit,2gbit"
+_RDMA_RATES = "64mbit,64mbit,32mbit,32mbit"
 
 
 def _parser():
@@ -40,12 +40,16 @@ def _parser():
     parser.add_argument("--list", action="store_true",
                         help="list the names and run nothing")
     parser.add_argument("--tls", choices=_TRANSPORTS, default="both",
-                        help="one transport, or both and compare (default)")
+                        help="one transport, or both and compare (default);"
+                        " stock UCX is tcp, with --rdma rc")
+    parser.add_argument("--rdma", action="store_true",
+                        help="RDMA NICs, in a virtual machine")
     parser.add_argument("--jobs", type=int, metavar="N",
                         default=os.cpu_count(),
                         help="programs that run at once (default: cores)")
-    parser.add_argument("--rates", default=_RATES, metavar="R0,R1,...",
-                        help=f"the NICs of each host (default {_RATES})")
+    parser.add_argument("--rates", metavar="R0,R1,...",
+                        help=f"the NICs of each host (default {_RATES}; with"
+                        f" --rdma {_RDMA_RATES})")
     parser.add_argument("--build-dir", metavar="DIR", type=Path,
                         default=suites.default_folder(),
                         help="the suite and logs (default build-mpich)")
@@ -65,9 +69,22 @@ def _entries(suite, options):
     return entries
 
 
+def _transports(options):
+    stock = "rc" if options.rdma else "tcp"
+    if options.tls == "both":
+        return [stock, "fuselink"]
+    if options.tls not in (stock, "fuselink"):
+        raise ConformanceError(f"--tls {options.tls}: accepted"
+                               f"{' with' if options.rdma else ' without'}"
+                               f" --rdma: {stock}, fuselink, both")
+    return [options.tls]
+
+
 def _run(options):
     if options.jobs < 1:
         raise ConformanceError(f"--jobs {options.jobs}: at least 1")
+    transports = _transports(options)
+    rates = options.rates or (_RDMA_RATES if options.rdma else _RATES)
     suite = suites.Suite(options.build_dir, options.jobs, options.source)
     suite.prepare()
     entries = _entries(suite, options)
@@ -75,9 +92,9 @@ def _run(options):
         print("\n".join(entry.name for entry in entries))
         return 0
 
-    transports = _TRANSPORTS[options.tls]
     tally = Tally()
-    with Cluster("conformance", options.rates.split(",")) as cluster:
+    with Cluster("conformance", rates.split(","),
+                 rdma=options.rdma) as cluster:
         if "fuselink" in transports:
             missing = fuselink_missing(cluster)
             if missing:

@@ -21,6 +21,8 @@ _PLACEMENT = ("--map-by", "node")
 # programs have 600; but one that hangs takes all of it.
 _DEFAULT_TIME_LIMIT = 90.0
 _LONGEST_TIME_LIMIT = 180.0
+# The processor of the virtual machine is emulated.
+_EMULATION = 3
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,14 @@ class Job:
     def run(self, entry, program):
         limit = min(entry.time_limit or _DEFAULT_TIME_LIMIT,
                     _LONGEST_TIME_LIMIT)
+        limit *= _EMULATION if self._cluster.rdma else 1
         words = [*_PLACEMENT, "-np", str(entry.ranks)]
         env = {}
         if self._transport == "fuselink":
             env["FUSELINK"] = "1"
+        elif self._transport == "rc":
+            words += [*_UCX, "-x", "UCX_TLS=rc,self,sm"]
+            env["FUSELINK_CLUSTER_NICS"] = "0"
         else:
             # One NIC: of several UCX would take any, the slowest too.
             words += [*_UCX, "-x", "UCX_TLS=tcp,self,sm",

@@ -49,7 +49,9 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
     lower.async_arg   = &poller_;
 
     std::string unlocked;
-    for (const auto &candidate : without_shared_subnets(candidates)) {
+    auto chosen = without_shared_subnets(candidates);
+    lower.rails = std::min(chosen.size(), wire::kMaxRails);
+    for (const auto &candidate : chosen) {
         if (rails_.size() == wire::kMaxRails) {
             ucs_warn("fuselink: more than %zu NIC ports; %s and those after it "
                      "are not used, choose others with UCX_FUSELINK_DEVICES",

@@ -181,7 +181,7 @@ ucs_status_t LowerIface::open(LowerMd &md, const std::string &tl,
         return status;
     }
     for (const auto &[name, value] : params.overrides) {
-        if (!set_default(config, tl, name, value)) {
+        if (!set_default(config, tl, name, value.c_str())) {
             ucs_debug("fuselink: %s has no setting %s", tl.c_str(), name);
         }
     }

@@ -71,6 +71,7 @@ struct LowerIfaceParams {
     uct_worker_h              worker = nullptr;
     const uct_iface_params_t *user   = nullptr; /* of fuselink's own open */
     size_t                    rx_headroom = 0;
+    size_t                    rails = 1; /* that share what there is */
     uct_error_handler_t       err_handler = nullptr;
     void                     *err_handler_arg = nullptr;
     /* For transports that tell of events by calling, on a thread of UCX's:
@@ -79,7 +80,7 @@ struct LowerIfaceParams {
     void                     *async_arg = nullptr;
     /* Settings of the transport that fuselink needs otherwise than their
      * defaults, name and value; a setting the user gave wins. */
-    std::vector<std::pair<const char *, const char *>> overrides;
+    std::vector<std::pair<const char *, std::string>> overrides;
 };
 
 /** An interface of another transport with its attributes and addresses. */

@@ -29,6 +29,9 @@ published_address(const LowerIface &iface,
     return nullptr;
 }
 
+/* The window of one peer, as UCX has it (UCX_RC_FC_WND_SIZE). */
+constexpr size_t kLeastReceiveQueue = 512;
+
 } // namespace
 
 ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
@@ -47,6 +50,13 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
         /* A rail that a peer does not answer on must not hold up the others
          * while it tries. */
         own.overrides.push_back({"CONN_NB", "y"});
+    }
+    if (candidate.traits->receive_queue != 0 && params.rails > 1) {
+        own.overrides.push_back(
+            {"RX_QUEUE_LEN",
+             std::to_string(std::max<size_t>(
+                 candidate.traits->receive_queue / params.rails,
+                 kLeastReceiveQueue))});
     }
     ucs_status_t status  = LowerIface::open(*candidate.md, tl,
                                             candidate.device, own,

@@ -16,13 +16,13 @@ namespace {
  * acknowledgement comes (src/uct/tcp/tcp_ep.c, the same from 1.13 to 1.22).
  */
 constexpr RailTraits kTraits[] = {
-    /* tl        component  bootstrap   ip     stream put    polls  keys */
-    {"rc_mlx5",  "ib",      "ud_mlx5",  false, false, true,  true,  true},
-    {"dc_mlx5",  "ib",      "",         false, false, true,  true,  true},
-    {"rc_verbs", "ib",      "ud_verbs", false, false, true,  true,  true},
-    {"ud_mlx5",  "ib",      "",         false, false, false, true,  false},
-    {"ud_verbs", "ib",      "",         false, false, false, true,  false},
-    {"tcp",      "tcp",     "",         true,  true,  true,  false, false},
+    /* tl        component  bootstrap   ip     stream put    polls  keys   rx */
+    {"rc_mlx5",  "ib",      "ud_mlx5",  false, false, true,  true,  true,  4095},
+    {"dc_mlx5",  "ib",      "",         false, false, true,  true,  true,  4095},
+    {"rc_verbs", "ib",      "ud_verbs", false, false, true,  true,  true,  4095},
+    {"ud_mlx5",  "ib",      "",         false, false, false, true,  false, 0},
+    {"ud_verbs", "ib",      "",         false, false, false, true,  false, 0},
+    {"tcp",      "tcp",     "",         true,  true,  true,  false, false, 0},
 };
 
 } // namespace

@@ -43,6 +43,11 @@ struct RailTraits {
 
     /* The NIC reaches registered memory only, by keys, and can read it too. */
     bool needs_keys;
+
+    /* Messages that an interface has room for, all peers together, unless the
+     * user says otherwise; that is pinned memory. The peers' messages are
+     * divided over the rails, and so is this. 0: not to be set. */
+    unsigned receive_queue;
 };
 
 /** The traits of a transport that can be a rail, or nullptr. */
