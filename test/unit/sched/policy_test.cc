@@ -168,7 +168,7 @@ TEST(Policy, KeepsItsPromisesWhateverItIsShown)
             }
             /* It waits: then something is in flight that will wake it, or
              * what it needs is closed. */
-            const uint32_t only_this = insists_on(info.name, paths, before);
+            const uint32_t only_this = insists_on(info.name, paths, demand);
             for (uint32_t p = 0; p < paths.size() && p < max_paths; ++p) {
                 if ((only_this == max_paths) || (only_this == p)) {
                     ASSERT_FALSE(quiet && paths[p].open)

@@ -71,6 +71,27 @@ TEST(Stripe, SmallTransfersUseFewerPaths)
               "0:1024 1:1476");
 }
 
+/* Also a share that is less than a chunk a round, or less than a chunk. */
+TEST(Stripe, LightPathsGetTheirShareAndNoMore)
+{
+    const Limits limits{.min_chunk = Bytes::kib(16),
+                        .max_chunk = Bytes::kib(64)};
+    for (double light : {0.3, 0.1, 0.03, 0.01, 0.001}) {
+        std::vector<PathView> paths{weighing(light), weighing(1), weighing(1),
+                                    weighing(1)};
+        Demand demand = whole(8 << 20);
+        double got = 0;
+        while (!demand.remaining.is_zero()) {
+            Choice c = find_policy("stripe")->next(paths, demand, limits);
+            ASSERT_TRUE(c);
+            got += c.path == 0 ? static_cast<double>(c.length.count()) : 0;
+            demand.remaining -= c.length;
+        }
+        const double share = (8 << 20) * light / (3 + light);
+        EXPECT_NEAR(got, share, 40'000) << light;
+    }
+}
+
 TEST(Stripe, AWeightlessPathGetsNothing)
 {
     EXPECT_EQ(schedule("stripe", {weighing(0), weighing(1), weighing(0)},

@@ -31,28 +31,41 @@ Choice Stripe::next(std::span<const PathView> paths, Demand &demand,
             std::max(demand.total, demand.remaining).count());
     const double per_weight = total / sum;
     double rounds = 1;
+    double heaviest = 1;
     for (uint32_t i = 0; i < count; ++i) {
         const double weight = all_equal ? 1 : paths[i].rate.bytes_per_second();
+        heaviest = (i == 0) ? weight : std::max(heaviest, weight);
         const auto most =
                 static_cast<double>(largest_chunk(paths[i], limits).count());
         rounds = std::max(rounds, std::ceil(per_weight * weight / most));
     }
 
-    /* The cursor is the index of the path whose turn it is. */
-    uint32_t turn = demand.cursor % count;
-    while (!all_equal && paths[turn].rate.is_zero()) {
-        turn = (turn + 1) % count;
+    /* The cursor counts turns: path after path, round after round. A path
+     * whose part of a round is less than a chunk may have sits out rounds, so
+     * that its share stays what it is. */
+    const auto least = static_cast<double>(
+            std::max(limits.min_chunk, Bytes(1)).count());
+    rounds = std::min(rounds, std::max(1.0, per_weight * heaviest / least));
+    for (;; ++demand.cursor) {
+        const uint32_t turn = demand.cursor % count;
+        const double weight =
+                all_equal ? 1 : paths[turn].rate.bytes_per_second();
+        const double part = per_weight * weight / rounds;
+        if (!(part > 0)) {
+            continue;
+        }
+        const double every =
+                weight < heaviest ? std::max(1.0, std::ceil(least / part)) : 1;
+        if (std::fmod(demand.cursor / count, every) != 0) {
+            continue;
+        }
+        if (!has_room(paths[turn])) {
+            return Choice::none();
+        }
+        ++demand.cursor;
+        const Bytes piece(static_cast<uint64_t>(std::ceil(part * every)));
+        return Choice{turn, chunk_length(piece, demand.remaining, limits)};
     }
-
-    if (!has_room(paths[turn])) {
-        return Choice::none();
-    }
-    demand.cursor = (turn + 1) % count;
-
-    const double weight = all_equal ? 1 : paths[turn].rate.bytes_per_second();
-    const Bytes piece(
-            static_cast<uint64_t>(std::ceil(per_weight * weight / rounds)));
-    return Choice{turn, chunk_length(piece, demand.remaining, limits)};
 }
 
 const char *Stripe::name() const noexcept

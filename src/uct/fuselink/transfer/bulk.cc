@@ -201,11 +201,12 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer)
             views[count].rate   = p.weight;
             views[count].window = sched::window_for(p.weight,
                                                     settings.limits);
+        } else {
+            views[count].window = std::min(
+                views[count].window,
+                sched::window_share(p.rail.meter, now, settings.limits,
+                                    p.sharers()));
         }
-        views[count].window = std::min(
-            views[count].window,
-            sched::window_share(p.rail.meter, now, settings.limits,
-                                p.sharers()));
         ++count;
     }
     if (count == 0) {
