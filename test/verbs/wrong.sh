@@ -47,6 +47,21 @@ no_access() {
     access 666 && return $status
 }
 
+without_2() {
+    moving perf 1048576 60 && carried 15 0 1 3
+}
+
+# The port of NIC 2 of host1 is up, and in no network.
+astray() {
+    local status
+    on host0 nsenter -t 1 -n ip link set port_h1n2 nomaster || return
+    warns "rxe_h0n2:1 connects to .*rxe_h1n2:1 .*moves no data: left out" \
+        without_2
+    status=$?
+    on host0 nsenter -t 1 -n ip link set port_h1n2 master fabric &&
+        return $status
+}
+
 over rc_verbs 0,7
 check "wrong: a NIC that is not there" says "no NIC port 'rxe_h0n7:1'" info
 over rc_verbs 0,1 UCX_IB_GID_INDEX=77
@@ -61,6 +76,9 @@ check "wrong: a NIC without a GID is named" no_gid
 over rc_verbs own
 without dac_override dac_read_search
 check "wrong: a NIC that may not be opened, the others go on" no_access
+
+over rc_verbs own UCX_RC_TIMEOUT=0.3s UCX_RC_RETRY_COUNT=1 UCX_UD_TIMEOUT=5s
+check "wrong: a NIC that connects and moves nothing, the others go on" astray
 
 over rc_verbs
 without ipc_lock

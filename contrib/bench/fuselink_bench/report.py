@@ -132,9 +132,16 @@ def quick_table(all_results):
                       " MB: what host0 sent on each NIC."])
 
 
+def _congestion_control():
+    """What decides how TCP shares a wire."""
+    with open("/proc/sys/net/ipv4/tcp_congestion_control",
+              encoding="ascii") as file:
+        return file.read().strip()
+
+
 def _versions():
     return {"kernel": platform.release(), "machine": platform.machine(),
-            "cores": os.cpu_count(),
+            "cores": os.cpu_count(), "tcp": _congestion_control(),
             "load_average": os.getloadavg()[0]}
 
 

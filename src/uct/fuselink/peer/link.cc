@@ -61,7 +61,7 @@ void Link::on_proof(uct_completion_t *comp)
 void Link::settle(State state)
 {
     state_ = state;
-    if (failed()) {
+    if (failed() && peer_->note_deaf(rail_.index(), remote_.index)) {
         ucs_warn("fuselink: rail %s connects to %s of peer %016lx but moves no "
                  "data: left out", rail_.name().c_str(), remote_.name.c_str(),
                  peer_->uuid());

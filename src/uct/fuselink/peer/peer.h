@@ -14,7 +14,9 @@
 
 #include <deque>
 #include <memory>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace fuselink {
@@ -124,6 +126,10 @@ public:
     void on_served() { serve_waiting(); }
     /** Ends a get of the peer that is not served, or no further. */
     void refuse_get(const wire::OpId &op, ucs_status_t status);
+
+    /** A link between rail `own` and the peer's rail `remote` moves no data.
+     *  True the first time: there may be two of them. */
+    bool note_deaf(uint8_t own, uint8_t remote);
 
     /** A rail reports that one of this peer's endpoints is broken. */
     void on_lane_error(uct_ep_h ep, ucs_status_t status);
@@ -354,6 +360,7 @@ private:
     bool           closed_      = false;
 
     std::vector<Way>  ways_;          /* best first */
+    std::set<std::pair<uint8_t, uint8_t>> deaf_; /* see note_deaf() */
     size_t            way_ = 0;       /* in use: index in ways_ */
     uint8_t           peer_from_ = 0; /* rails of the peer's lane to us */
     uint8_t           peer_to_   = 0;

@@ -44,6 +44,11 @@ void Peer::on_lane_step(const wire::RailAddr &message,
     }
 }
 
+bool Peer::note_deaf(uint8_t own, uint8_t remote)
+{
+    return deaf_.insert({own, remote}).second;
+}
+
 /* Users' messages have waited: none has gone another way, so that they are in
  * order from the first. */
 void Peer::lane_settled()
