@@ -59,6 +59,12 @@ void Peer::on_hello(const wire::Hello &hello, const wire::RailTable &table)
         drain_queue();
         return;
     }
+    if (hello.receiver != session_ && bulk_.may_use_messages()) {
+        /* The peer may not know this connection yet, and would drop bulk data
+         * that overtakes our hello: it waits until the lane has told. */
+        hello_fence_due_ = true; /* not from inside the rail's callback */
+        engine_.defer(*this);
+    }
     start_lane();
     bulk_.pump();
 }

@@ -125,7 +125,16 @@ void Peer::on_data_part(const wire::DataPart &part, const char *data,
                         size_t length)
 {
     ucs_status_t status = UCS_ERR_INVALID_ADDR;
-    if (part.kind == static_cast<uint8_t>(wire::DataKind::Put)) {
+    uint32_t &open      = open_chunks_[{part.rail, part.remote}];
+    if (part.place & wire::kPartFirst) {
+        open = part.chunk + 1;
+    }
+    bool whole = open == part.chunk + 1; /* all that came before it is here */
+    if (!whole) {
+        status = UCS_ERR_IO_ERROR;
+        ucs_debug("fuselink: peer %016lx: part of a chunk without those before",
+                  uuid_);
+    } else if (part.kind == static_cast<uint8_t>(wire::DataKind::Put)) {
         if (engine_.regions().contains({part.region_id, part.key},
                                        part.target, length)) {
             memcpy(reinterpret_cast<void *>(
@@ -144,11 +153,12 @@ void Peer::on_data_part(const wire::DataPart &part, const char *data,
             on_landed(*get, length);
         }
     }
-    if (status != UCS_OK) {
+    if (status != UCS_OK && whole) {
         ucs_error("fuselink: %zu bytes of bulk data of peer %016lx are for "
                   "memory that it may not write: dropped", length, uuid_);
     }
-    if (status != UCS_OK || part.last) {
+    if ((status != UCS_OK && whole) || (part.place & wire::kPartLast)) {
+        open = 0;
         wire::ChunkAck ack{};
         ack.header.type = static_cast<uint8_t>(ControlType::ChunkAck);
         ack.chunk       = part.chunk;

@@ -78,6 +78,11 @@ void Peer::run_deferred()
             lane_settled();
         }
     }
+    if (!failed() && hello_fence_due_ && !(obstacles_ & kConnecting)) {
+        hello_fence_due_ = false;
+        bulk_fence_      = ++put_sn_;
+        request_put_ack();
+    }
     end_strict();
     if (room_later_ && !failed()) {
         room_later_ = false;

@@ -13,6 +13,7 @@
 #include "user.h"
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <set>
 #include <unordered_map>
@@ -160,7 +161,7 @@ public:
     bool bulk_held() const
     {
         return put_acked_ < bulk_fence_ || lane_fences_ != 0 ||
-               lane_fence_due_;
+               lane_fence_due_ || hello_fence_due_;
     }
 
     /** Asks the peer for the keys of its NICs for a region of its memory;
@@ -342,6 +343,7 @@ private:
     bool           lane_rma_    = false; /* puts, gets there since a fence */
     unsigned       lane_fences_ = 0;     /* flushes for a fence, not ended */
     bool           lane_fence_due_ = false; /* one that has not begun */
+    bool           hello_fence_due_ = false; /* see on_hello() */
     ucs_status_t   failed_    = UCS_OK;
     bool           table_known_ = false;
     bool           no_paths_    = false; /* fails once hello is said */
@@ -360,6 +362,9 @@ private:
     bool           closed_      = false;
 
     std::vector<Way>  ways_;          /* best first */
+    /* By path (the peer's rail, ours): number of the chunk that is coming in by
+     * parts, plus one. */
+    std::map<std::pair<uint8_t, uint8_t>, uint32_t> open_chunks_;
     std::set<std::pair<uint8_t, uint8_t>> deaf_; /* see note_deaf() */
     size_t            way_ = 0;       /* in use: index in ways_ */
     uint8_t           peer_from_ = 0; /* rails of the peer's lane to us */

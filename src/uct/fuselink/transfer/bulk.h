@@ -103,6 +103,8 @@ public:
         return begin(Transfer::Kind::Get, user, buffer, length, remote,
                      region, key, comp);
     }
+    /** True if some path carries bulk data by messages, or may come to. */
+    bool may_use_messages() const;
     /** True if some path's NIC can read the peer's memory. */
     bool reads() const { return reads_; }
     /** Sends what the peer asked for, from memory of `region`. */

@@ -46,7 +46,9 @@ bool BulkSender::send_parts(Path &path)
         part.header.sender     = peer_.engine().uuid();
         part.header.session    = peer_.session();
         part.header.chunk      = chunk->number;
-        part.header.last       = chunk->sent + part.length == chunk->length;
+        part.header.place      = static_cast<uint8_t>(
+            (chunk->sent == 0 ? wire::kPartFirst : 0) |
+            (chunk->sent + part.length == chunk->length ? wire::kPartLast : 0));
         part.header.rail       = path.rail.index();
         part.header.remote     = path.remote.index;
         if (transfer.kind == Transfer::Kind::Put) {

@@ -93,6 +93,13 @@ uint8_t BulkSender::memory_slot(uint8_t rail) const
     return wire::RailRecord::kNoKeys;
 }
 
+bool BulkSender::may_use_messages() const
+{
+    return std::any_of(paths_.begin(), paths_.end(), [](const auto &path) {
+        return path->by_messages || path->link != nullptr;
+    });
+}
+
 std::vector<const Path *> BulkSender::named_pairs() const
 {
     std::vector<const Path *> pairs;

@@ -218,6 +218,9 @@ struct KeyData {
     uint32_t      count;
 } __attribute__((packed));
 
+inline constexpr uint8_t kPartLast = 1;
+inline constexpr uint8_t kPartFirst = 2;
+
 /* In front of each part of a chunk on a rail that carries bulk data by
  * messages. Parts of a chunk come in order on one path. */
 struct DataPart {
@@ -227,7 +230,7 @@ struct DataPart {
     uint32_t region_id;  /* put */
     uint32_t chunk;      /* number of the chunk on its path */
     uint8_t  kind;       /* DataKind */
-    uint8_t  last;       /* 1: the chunk ends with this part */
+    uint8_t  place;      /* kPartFirst, kPartLast, both or none */
     uint8_t  rail;       /* of the sender: names the path in the answer */
     uint8_t  remote;     /* of the receiver: the same */
     uint32_t session;    /* of the sender */
