@@ -180,6 +180,39 @@ long bench_iterations(double seconds, double per_iter, int min_iters)
     return iters;
 }
 
+double bench_repeat(void (*once)(void *arg), void *arg, long count)
+{
+    double start, elapsed;
+    long i;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    start = MPI_Wtime();
+    for (i = 0; i < count; ++i) {
+        once(arg);
+    }
+    elapsed = MPI_Wtime() - start;
+    MPI_Allreduce(MPI_IN_PLACE, &elapsed, 1, MPI_DOUBLE, MPI_MAX,
+                  MPI_COMM_WORLD);
+    return elapsed;
+}
+
+double bench_measure(const bench_options_t *options, void (*once)(void *arg),
+                     void *arg, long *count, long *total)
+{
+    double elapsed = bench_repeat(once, arg, 1);
+    long warm      = bench_iterations(options->warmup - elapsed, elapsed, 0);
+
+    *total += 1;
+    if (warm > 0) {
+        elapsed  = bench_repeat(once, arg, warm) / warm;
+        *total  += warm;
+    }
+
+    *count  = bench_iterations(options->time, elapsed, options->min_iters);
+    *total += *count;
+    return bench_repeat(once, arg, *count);
+}
+
 static int bench_compare(const void *a, const void *b)
 {
     double left  = *(const double*)a;

@@ -46,6 +46,15 @@ void bench_pattern_check(const void *buffer, size_t size, int src, int dst,
  * decides, all get the same answer. */
 long bench_iterations(double seconds, double per_iter, int min_iters);
 
+/* Seconds for `count` calls of once(arg), of the slowest rank; all begin
+ * together. */
+double bench_repeat(void (*once)(void *arg), void *arg, long count);
+
+/* Finds out how long a call lasts, warms up and times as many as the options
+ * say: returns the seconds for `*count` calls. `*total` grows by all calls. */
+double bench_measure(const bench_options_t *options, void (*once)(void *arg),
+                     void *arg, long *count, long *total);
+
 void bench_sort(double *values, size_t count);
 
 /* Value at `fraction` (0..1) of sorted values. */

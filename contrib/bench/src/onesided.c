@@ -20,12 +20,16 @@ typedef struct {
     MPI_Win               win;
 } onesided_t;
 
-static void onesided_window(onesided_t *self)
+static void onesided_window(void *arg)
 {
+    onesided_t *self               = arg;
     const bench_options_t *options = self->options;
     MPI_Aint offset;
     int i;
 
+    if (!self->active) {
+        return;
+    }
     for (i = 0; i < options->window; ++i) {
         offset = (MPI_Aint)i * options->size;
         if (options->get) {
@@ -60,9 +64,7 @@ static void onesided_checked_window(onesided_t *self, unsigned number)
     }
     MPI_Win_sync(self->win);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (self->active) {
-        onesided_window(self);
-    }
+    onesided_window(self);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_sync(self->win);
     for (i = 0; (self->rank == dst) && (i < options->window); ++i) {
@@ -71,29 +73,12 @@ static void onesided_checked_window(onesided_t *self, unsigned number)
     }
 }
 
-/* Seconds for `windows` windows, of the slowest pair. */
-static double onesided_timed(onesided_t *self, long windows)
-{
-    double start, elapsed;
-    long i;
-
-    MPI_Barrier(MPI_COMM_WORLD);
-    start = MPI_Wtime();
-    for (i = 0; self->active && (i < windows); ++i) {
-        onesided_window(self);
-    }
-    elapsed = MPI_Wtime() - start;
-    MPI_Allreduce(MPI_IN_PLACE, &elapsed, 1, MPI_DOUBLE, MPI_MAX,
-                  MPI_COMM_WORLD);
-    return elapsed;
-}
-
 int main(int argc, char **argv)
 {
     bench_options_t options;
     onesided_t self;
     double elapsed, operations;
-    long windows, warm, total;
+    long windows, total;
     int ranks, i;
 
     MPI_Init(&argc, &argv);
@@ -119,20 +104,10 @@ int main(int argc, char **argv)
     }
     total = options.check + 1;
 
-    /* What the first window pays for once is not timed; the next tells how
-     * long one lasts. */
-    onesided_timed(&self, 1);
-    elapsed  = onesided_timed(&self, 1);
-    total   += 1;
-    warm     = bench_iterations(options.warmup - elapsed, elapsed, 0);
-    if (warm > 0) {
-        elapsed  = onesided_timed(&self, warm) / warm;
-        total   += warm;
-    }
-
-    windows  = bench_iterations(options.time, elapsed, options.min_iters);
-    elapsed  = onesided_timed(&self, windows);
-    total   += windows;
+    /* What the first window pays for once is not timed. */
+    bench_repeat(onesided_window, &self, 1);
+    elapsed = bench_measure(&options, onesided_window, &self, &windows,
+                            &total);
 
     if (self.rank == 0) {
         operations = (double)windows * options.window * (ranks / 2);

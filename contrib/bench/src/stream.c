@@ -26,8 +26,9 @@ typedef struct {
     MPI_Request           *requests;
 } stream_t;
 
-static void stream_window(stream_t *stream)
+static void stream_window(void *arg)
 {
+    stream_t *stream               = arg;
     const bench_options_t *options = stream->options;
     int count                      = 0;
     char ack                       = 0;
@@ -88,29 +89,12 @@ static void stream_checked_window(stream_t *stream, unsigned number)
     }
 }
 
-/* Seconds for `windows` windows, of the slowest pair. */
-static double stream_timed(stream_t *stream, long windows)
-{
-    double start, elapsed;
-    long i;
-
-    MPI_Barrier(MPI_COMM_WORLD);
-    start = MPI_Wtime();
-    for (i = 0; i < windows; ++i) {
-        stream_window(stream);
-    }
-    elapsed = MPI_Wtime() - start;
-    MPI_Allreduce(MPI_IN_PLACE, &elapsed, 1, MPI_DOUBLE, MPI_MAX,
-                  MPI_COMM_WORLD);
-    return elapsed;
-}
-
 int main(int argc, char **argv)
 {
     bench_options_t options;
     stream_t stream;
     double elapsed, messages;
-    long windows, warm, total = 0;
+    long windows, total = 0;
     int ranks, i;
 
     MPI_Init(&argc, &argv);
@@ -139,20 +123,11 @@ int main(int argc, char **argv)
     /* Somebody pays for connections and page faults before one window can
      * tell how long it lasts; one of these takes seconds on a slow wire. */
     if (options.check == 0) {
-        stream_timed(&stream, 1);
+        bench_repeat(stream_window, &stream, 1);
         total++;
     }
-    elapsed  = stream_timed(&stream, 1);
-    total   += 1;
-    warm     = bench_iterations(options.warmup - elapsed, elapsed, 0);
-    if (warm > 0) {
-        elapsed  = stream_timed(&stream, warm) / warm;
-        total   += warm;
-    }
-
-    windows  = bench_iterations(options.time, elapsed, options.min_iters);
-    elapsed  = stream_timed(&stream, windows);
-    total   += windows;
+    elapsed = bench_measure(&options, stream_window, &stream, &windows,
+                            &total);
 
     if (stream.rank == 0) {
         messages = (double)windows * options.window * (ranks / 2) *

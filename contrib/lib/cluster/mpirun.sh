@@ -188,21 +188,32 @@ mpirun_add_fuselink() {
 # Appends to out the variables that the context starting at words[$1] lacks.
 # What is in the caller's environment reaches the ranks without -x.
 fuselink_environment() {
-    local i seen=' '
+    local i seen=' ' added variable
     for ((i = $1; i < ${#words[@]}; i++)); do
         [[ ${roles[i]}:${words[i]} == +:: ]] && break
         [[ ${roles[i]} == :x ]] && seen+="${words[i]%%=*} "
     done
-    if [[ $seen != *" LD_PRELOAD "* ]]; then
+    fuselink_defaults "$seen"
+    for variable in "${added[@]}"; do
+        out+=(-x "$variable")
+    done
+}
+
+# Sets added[] to what a command needs to use $library, but for what is in the
+# environment or in GIVEN, a list of names with a space before and after each.
+# usage: fuselink_defaults GIVEN
+fuselink_defaults() {
+    added=()
+    if [[ $1 != *" LD_PRELOAD "* ]]; then
         with_library "${LD_PRELOAD-}"
-        out+=(-x "LD_PRELOAD=$preload")
+        added+=("LD_PRELOAD=$preload")
     fi
-    [[ $seen == *" UCX_TLS "* || -n ${UCX_TLS+set} ]] ||
-        out+=(-x UCX_TLS=fuselink)
+    [[ $1 == *" UCX_TLS "* || -n ${UCX_TLS+set} ]] ||
+        added+=(UCX_TLS=fuselink)
     # With RDMA NICs every host gives its own list.
-    [[ $rdma_nics -gt 0 || $seen == *" UCX_FUSELINK_DEVICES "* ||
+    [[ $rdma_nics -gt 0 || $1 == *" UCX_FUSELINK_DEVICES "* ||
         -n ${UCX_FUSELINK_DEVICES+set} ]] ||
-        out+=(-x UCX_FUSELINK_DEVICES=^mgmt0)
+        added+=(UCX_FUSELINK_DEVICES=^mgmt0)
 }
 
 # Sets preload to the caller's list with our library behind it: a sanitizer's

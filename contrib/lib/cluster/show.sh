@@ -3,32 +3,20 @@
 # exec, and the commands that only look: status, counters, list.
 
 command_exec() {
-    local host
+    local host library added
     load_cluster
     [[ $# -ge 2 ]] || usage_error "exec: want HOST CMD..."
     host=$(host_index "$1") || exit 2
     shift
     case ${FUSELINK-} in
     1)
-        exec_fuselink
-        host_exec "$host" env "${defaults[@]}" "$@"
+        library=$(find_library) || exit
+        fuselink_defaults ' '
+        host_exec "$host" env "${added[@]}" "$@"
         ;;
     '' | 0) host_exec "$host" "$@" ;;
     *) usage_error "FUSELINK='$FUSELINK': accepted: 1, 0 or unset" ;;
     esac
-}
-
-# Sets defaults[] to what a command needs to use fuselink, but for what the
-# caller has set.
-exec_fuselink() {
-    local library
-    library=$(find_library) || exit
-    with_library "${LD_PRELOAD-}"
-    defaults=("LD_PRELOAD=$preload")
-    [[ -n ${UCX_TLS+set} ]] || defaults+=(UCX_TLS=fuselink)
-    # With RDMA NICs every host gives its own list.
-    [[ $rdma_nics -gt 0 || -n ${UCX_FUSELINK_DEVICES+set} ]] ||
-        defaults+=(UCX_FUSELINK_DEVICES=^mgmt0)
 }
 
 # Prints "HOST NIC RX TX" for every NIC. /proc/PID/net shows the network

@@ -111,9 +111,15 @@ void Peer::fence_begun(bool of_messages)
     if (put_sn_ != put_acked_) {
         /* Later messages follow small puts on the same lane; only bulk data
          * could overtake them. */
-        bulk_fence_ = put_sn_;
-        request_put_ack();
+        hold_bulk();
     }
+}
+
+/* Until the peer has handled what went to it as messages so far. */
+void Peer::hold_bulk()
+{
+    bulk_fence_ = put_sn_;
+    request_put_ack();
 }
 
 namespace {

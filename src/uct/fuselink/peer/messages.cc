@@ -26,25 +26,6 @@ size_t pack_user(void *dest, void *arg)
            p->pack(static_cast<char *>(dest) + sizeof(p->header), p->arg);
 }
 
-struct PackShort { /* the same, of the user's header and payload */
-    wire::UserHeader header;
-    uint64_t         user_header;
-    const void      *payload;
-    size_t           length;
-};
-
-size_t pack_short(void *dest, void *arg)
-{
-    auto *p   = static_cast<PackShort *>(arg);
-    auto *out = static_cast<char *>(dest);
-    memcpy(out, &p->header, sizeof(p->header));
-    memcpy(out + 8, &p->user_header, 8);
-    if (p->length != 0) { /* payload may be null then */
-        memcpy(out + 16, p->payload, p->length);
-    }
-    return 16 + p->length;
-}
-
 struct PackPieces { /* scattered memory behind a header */
     const void      *header;
     size_t           header_length;
@@ -84,9 +65,11 @@ ucs_status_t Peer::am_short(uint8_t id, uint64_t header, const void *payload,
             return status;
         }
     }
-    ucs_status_t status = ucs_likely(!wire::is_own_id(id)) ?
-        uct_ep_am_short(control_, id, header, payload, length) :
-        wrapped_short(id, header, payload, length);
+    if (ucs_unlikely(wire::is_own_id(id))) {
+        return wrapped_short(id, header, payload, length);
+    }
+    ucs_status_t status = uct_ep_am_short(control_, id, header, payload,
+                                          length);
     if (ucs_likely(status == UCS_OK)) {
         unflushed_ = unfenced_ = true;
         return UCS_OK;
@@ -97,9 +80,13 @@ ucs_status_t Peer::am_short(uint8_t id, uint64_t header, const void *payload,
 ucs_status_t Peer::wrapped_short(uint8_t id, uint64_t header,
                                  const void *payload, unsigned length)
 {
-    PackShort pack{{id, 0, 0, 0}, header, payload, length};
-    ssize_t sent = uct_ep_am_bcopy(control_, kWrapped, pack_short, &pack, 0);
-    return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
+    struct {
+        wire::UserHeader own;
+        uint64_t         header;
+    } head{{id, 0, 0, 0}, header};
+    uct_iov_t piece{const_cast<void *>(payload), length, UCT_MEM_HANDLE_NULL,
+                    0, 1};
+    return am_copied(kWrapped, &head, sizeof(head), &piece, 1);
 }
 
 ssize_t Peer::am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,

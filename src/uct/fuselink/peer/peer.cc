@@ -80,8 +80,8 @@ void Peer::run_deferred()
     }
     if (!failed() && hello_fence_due_ && !(obstacles_ & kConnecting)) {
         hello_fence_due_ = false;
-        bulk_fence_      = ++put_sn_;
-        request_put_ack();
+        ++put_sn_; /* stands for the hello */
+        hold_bulk();
     }
     end_strict();
     if (room_later_ && !failed()) {

@@ -285,6 +285,7 @@ private:
         }
     }
     void         strict_repeat();
+    void         hold_bulk();
     void         request_put_ack();
     bool         puts_open() const { return put_last_ > put_acked_; }
     void         flush_step(FlushOp *op, ucs_status_t status);
@@ -387,8 +388,9 @@ private:
 
     Epochs     epochs_;
     Epochs::Id fence_boundary_ = 0;
-    /* Small puts sent, and fences for messages. Counts on from the session, so that an answer that
-     * belongs to another connection fits nothing here. */
+    /* Small puts sent, and fences for messages. Counts on from the session,
+     * so that an answer that belongs to another connection fits nothing
+     * here. */
     uint64_t   put_sn_;
     uint64_t   put_last_;      /* the last that was a put */
     uint64_t   put_requested_; /* of those, acknowledgement asked for */

@@ -59,6 +59,13 @@ std::string join(const std::vector<std::string> &names)
 void warn_of_unusable(const std::vector<std::unique_ptr<LowerMd>> &mds,
                       const RailChoice &choice)
 {
+    bool rdma = std::any_of(choice.tls.begin(), choice.tls.end(),
+                            [](const RailTraits *traits) {
+                                return !traits->routed_by_ip;
+                            });
+    if (!rdma) {
+        return;
+    }
     std::vector<std::string> lost;
     auto offered = [&](const std::string &port) {
         return std::any_of(mds.begin(), mds.end(), [&](const auto &md) {
@@ -68,12 +75,8 @@ void warn_of_unusable(const std::vector<std::unique_ptr<LowerMd>> &mds,
                                });
         });
     };
-    bool rdma = std::any_of(choice.tls.begin(), choice.tls.end(),
-                            [](const RailTraits *traits) {
-                                return !traits->routed_by_ip;
-                            });
     for (auto &port : net::active_rdma_ports()) {
-        if (rdma && choice.devices.allows(port) && !offered(port)) {
+        if (choice.devices.allows(port) && !offered(port)) {
             lost.push_back(std::move(port));
         }
     }
