@@ -28,6 +28,15 @@ inline constexpr uint32_t max_paths = 32;
 
 /** What the caller knows about one path at the moment of the decision. */
 struct PathView {
+    /** Whose our NIC is, at this moment. */
+    enum class Standing : uint8_t {
+        Free,  /**< nobody's in particular */
+        Own,   /**< this process's direct NIC: others leave it when we send */
+        Lent,  /**< another process's direct NIC, which does not use it now */
+        Taken  /**< another's, who is using it now, or of a job of higher
+                    priority */
+    };
+
     /** Bytes per second the path delivers when busy (`stripe`: its weight). */
     Rate rate;
     /** Fixed time from giving the path a chunk until its acknowledgement, over
@@ -50,6 +59,15 @@ struct PathView {
     /** Optional. The rate is a guess or out of date: worth one smallest chunk
      *  now and then to learn it, even where the rate would earn it none. */
     bool probe = false;
+    /** Bytes of others that this path's NICs are to carry first: other
+     *  processes of this node at our end, other senders at the peer's,
+     *  whichever is more. 0: none or not known. */
+    Bytes ahead{};
+    Standing standing = Standing::Free;
+    /** Optional. Bytes of this transfer that a plan over all transfers posted
+     *  together wants on this path and that are not given to it yet. Below 0
+     *  when it has more than its part. Meaningful if Demand::planned. */
+    double planned = 0;
 };
 
 /** What is to be sent, and the policy's notes about it. */
@@ -66,6 +84,9 @@ struct Demand {
     uint32_t home = 0;
     /** Belongs to the policy; 0 at the start of a transfer, then untouched. */
     uint32_t cursor = 0;
+    /** PathView::planned is there, and the caller keeps it up to date: it
+     *  subtracts what is posted. */
+    bool planned = false;
 };
 
 /** Bounds on chunks, the same for all paths. */
