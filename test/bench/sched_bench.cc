@@ -4,6 +4,7 @@
  * Cost of one scheduling decision. Budget for `finish`: 100 ns with 4 paths,
  * 400 ns with 16. The argument is the number of paths.
  */
+#include "uct/fuselink/sched/planner.h"
 #include "uct/fuselink/sched/policy.h"
 #include "uct/fuselink/sched/rate_meter.h"
 #include "uct/fuselink/sched/window.h"
@@ -83,6 +84,58 @@ void crowd(benchmark::State &state, const char *name)
     decide(state, name, 0, Bytes::kib(16 * state.range(0)));
 }
 
+/* As bulk, with a plan that wants a part of it everywhere. */
+void planned(benchmark::State &state, const char *name)
+{
+    const Policy *policy = find_policy(name);
+    std::vector<PathView> paths = make_paths(state.range(0), 0.7);
+    const Bytes remaining = Bytes::mib(64);
+    for (PathView &path : paths) {
+        path.planned = static_cast<double>(remaining.count()) /
+                       static_cast<double>(paths.size());
+    }
+    Demand demand{
+            .remaining = remaining, .total = remaining, .planned = true};
+    for (auto _ : state) {
+        benchmark::DoNotOptimize(demand);
+        benchmark::DoNotOptimize(paths.data());
+        benchmark::ClobberMemory();
+        Choice choice = policy->next(paths, demand, limits);
+        benchmark::DoNotOptimize(choice);
+    }
+}
+
+/* One plan: the argument is the number of peers, each with a transfer over 16
+ * unequal and unequally loaded rails. Every second call knows the demands of
+ * the one before. */
+void plan_all(benchmark::State &state)
+{
+    constexpr uint32_t rails = 16;
+    const auto peers = static_cast<uint32_t>(state.range(0));
+    Planner planner({.links = rails * (1 + peers),
+                     .demands = peers,
+                     .paths = rails * peers});
+    uint64_t round = 0;
+    for (auto _ : state) {
+        planner.begin();
+        for (uint32_t i = 0; i < rails * (1 + peers); ++i) {
+            planner.add_link(Rate(1e9 * (1 + i % 4)),
+                             Bytes(i * 7919 % 1'000'000));
+        }
+        for (uint32_t p = 0; p < peers; ++p) {
+            Planner::Path paths[rails];
+            for (uint32_t i = 0; i < rails; ++i) {
+                paths[i] = {i, rails * (1 + p) + i};
+            }
+            planner.add_demand(p + round / 2 * peers,
+                               Bytes(1'000'000 * (1 + p % 10)), paths);
+        }
+        double time = planner.solve();
+        benchmark::DoNotOptimize(time);
+        ++round;
+    }
+}
+
 /* A policy's decision together with the views it needs. */
 void with_views(benchmark::State &state, const char *name)
 {
@@ -135,11 +188,21 @@ void meter_round_trip(benchmark::State &state)
 FOR_PATHS(bulk, single);
 FOR_PATHS(bulk, stripe);
 FOR_PATHS(bulk, finish);
+FOR_PATHS(bulk, idle);
+FOR_PATHS(bulk, plan);
+FOR_PATHS(bulk, auto);
+FOR_PATHS(planned, plan);
+FOR_PATHS(planned, auto);
 FOR_PATHS(full, finish);
+FOR_PATHS(full, idle);
+FOR_PATHS(full, auto);
+FOR_PATHS(tail, auto);
+FOR_PATHS(little, auto);
 FOR_PATHS(tail, finish);
 FOR_PATHS(little, finish);
 FOR_PATHS(crowd, finish);
 FOR_PATHS(with_views, finish);
+BENCHMARK(plan_all)->Arg(1)->Arg(8)->Arg(64);
 BENCHMARK(meter_round_trip);
 
 BENCHMARK_MAIN();

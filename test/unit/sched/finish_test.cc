@@ -208,6 +208,23 @@ TEST(Finish, AnUnprovedPathThatCannotBeBackInTimeIsNotTried)
               "0:3840 0:3840 0:3840 wait");
 }
 
+TEST(Finish, WhatOthersHaveAheadCountsLikeBytesInFlight)
+{
+    PathView shared = path(1e6);
+    shared.ahead = Bytes(1280);
+    EXPECT_EQ(finish({path(1e6), shared}, whole(6400)), "0:3840 1:2560");
+}
+
+TEST(Finish, ATakenPathIsNeitherUsedNorWaitedFor)
+{
+    PathView taken = path(5e6, 2000);
+    taken.standing = PathView::Standing::Taken;
+    EXPECT_EQ(finish({path(0.1e6), taken}, whole(2000)), "0:2000");
+    EXPECT_EQ(finish({taken, path(1e6, 16'000)}, whole(20'000)), "wait");
+    /* Unless there is no other. */
+    EXPECT_EQ(finish({taken}, whole(2000)), "0:2000");
+}
+
 TEST(Finish, LooksAtNoMoreThanMaxPaths)
 {
     std::vector<PathView> many(max_paths + 8, path(1e6));

@@ -22,7 +22,8 @@ TEST(Policy, ListAndLookUpAgree)
         EXPECT_EQ(summary.find('\n'), std::string::npos);
         names.insert(info.name);
     }
-    EXPECT_EQ(names, (std::set<std::string>{"single", "stripe", "finish"}));
+    EXPECT_EQ(names, (std::set<std::string>{"single", "stripe", "idle", "finish",
+                                             "plan", "auto"}));
 }
 
 TEST(Policy, OnlyExactNamesAreFound)
@@ -59,6 +60,14 @@ public:
         p.open = !one_in(4);
         p.drained = one_in(2) ? Bytes() : Bytes(magnitude(0, 8));
         p.probe = one_in(3);
+        p.ahead = one_in(2)  ? Bytes() :
+                  one_in(20) ? Bytes::max() :
+                               Bytes(magnitude(0, 9));
+        p.standing = static_cast<PathView::Standing>(up_to(3));
+        p.planned = one_in(20) ? NAN :
+                    one_in(20) ? INFINITY :
+                    one_in(3)  ? -double(magnitude(0, 9)) :
+                                 double(magnitude(0, 9));
         return p;
     }
 
@@ -96,6 +105,7 @@ public:
                                  Bytes(magnitude(0, 11));
         d.home = static_cast<uint32_t>(up_to(40));
         d.cursor = static_cast<uint32_t>(up_to(40));
+        d.planned = one_in(2);
         return d;
     }
 
@@ -111,7 +121,7 @@ uint32_t insists_on(const std::string &name, const std::vector<PathView> &paths,
             static_cast<uint32_t>(std::min<size_t>(paths.size(), max_paths));
     if (name == "single") {
         return demand.home % count;
-    } else if (name == "finish") {
+    } else if (name != "stripe") {
         return max_paths;
     }
     bool any = false;
@@ -145,6 +155,17 @@ TEST(Policy, KeepsItsPromisesWhateverItIsShown)
             Demand demand = random.demand();
             const Demand before = demand;
 
+            bool others = false; /* paths that nobody else needs */
+            for (size_t p = 0; p < paths.size() && p < max_paths; ++p) {
+                others = others ||
+                         paths[p].standing != PathView::Standing::Taken;
+            }
+            const std::string name = info.name;
+            others = others && name != "single" && name != "stripe";
+            const auto left_alone = [&](const PathView &p) {
+                return others && p.standing == PathView::Standing::Taken;
+            };
+
             const Choice c = info.policy->next(paths, demand, limits);
             ASSERT_EQ(demand.remaining, before.remaining);
             ASSERT_EQ(demand.total, before.total);
@@ -155,6 +176,7 @@ TEST(Policy, KeepsItsPromisesWhateverItIsShown)
                 ASSERT_LT(c.path, std::min<size_t>(paths.size(), max_paths));
                 const PathView &p = paths[c.path];
                 ASSERT_TRUE(p.open);
+                ASSERT_FALSE(left_alone(p)) << info.name;
                 ASSERT_TRUE(p.in_flight.is_zero() || p.in_flight < p.window);
                 ASSERT_LE(c.length, before.remaining);
                 ASSERT_LE(c.length, std::max(limits.max_chunk, Bytes(1)));
@@ -171,7 +193,8 @@ TEST(Policy, KeepsItsPromisesWhateverItIsShown)
             const uint32_t only_this = insists_on(info.name, paths, demand);
             for (uint32_t p = 0; p < paths.size() && p < max_paths; ++p) {
                 if ((only_this == max_paths) || (only_this == p)) {
-                    ASSERT_FALSE(quiet && paths[p].open)
+                    ASSERT_FALSE(quiet && paths[p].open &&
+                                 !left_alone(paths[p]))
                             << info.name << " round " << round;
                 }
             }

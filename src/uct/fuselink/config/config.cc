@@ -53,8 +53,13 @@ ucs_config_field_t iface_config_table[] = {
      "Which path the next chunk of a bulk transfer takes:\n"
      "  single - all of it on one rail; the control to compare with\n"
      "  stripe - fixed shares by reported speed, as UCX's own multi-rail\n"
+     "  idle   - the own NIC if it is idle, else an idle one of others, else\n"
+     "           the own\n"
      "  finish - the rail on which it would arrive first, from bytes in\n"
-     "           flight and measured speed",
+     "           flight and measured speed\n"
+     "  plan   - what a plan over all transfers posted together says; finish\n"
+     "           where there is none\n"
+     "  auto   - plan where there is one, else finish",
      offsetof(IfaceConfig, sched), UCS_CONFIG_TYPE_STRING},
 
     {"MIN_CHUNK", "16k",

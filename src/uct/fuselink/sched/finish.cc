@@ -37,6 +37,7 @@ Choice Finish::next(std::span<const PathView> paths, Demand &demand,
 
     Vessels vessels;
     vessels.home = demand.home % count;
+    PathSet taken = 0;   /* paths whose NIC somebody else needs */
     PathSet members = 0; /* paths that count */
     PathSet free = 0;    /* those that can take a chunk now */
     PathSet probes = 0;  /* those of them that are idle and of unproved rate */
@@ -44,6 +45,7 @@ Choice Finish::next(std::span<const PathView> paths, Demand &demand,
     for (uint32_t p = 0; p < count; ++p) {
         const PathView &path = paths[p];
         const bool idle = path.in_flight.is_zero();
+        taken |= (path.standing == PathView::Standing::Taken) ? only(p) : 0;
         if (has_room(path)) {
             free |= only(p);
             probes |= (idle && path.probe) ? only(p) : 0;
@@ -56,7 +58,13 @@ Choice Finish::next(std::span<const PathView> paths, Demand &demand,
         const double latency = std::max(path.overhead, Nanos()).as_seconds();
         vessels.rate[p] = rate;
         vessels.base[p] =
-                rate * latency + as_double(path.in_flight - path.drained);
+                rate * latency +
+                as_double(path.in_flight - path.drained + path.ahead);
+    }
+    if (taken != first_of(count)) {
+        members &= ~taken;
+        free &= ~taken;
+        probes &= ~taken;
     }
     if (free == 0) {
         return Choice::none();

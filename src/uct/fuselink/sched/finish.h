@@ -10,12 +10,13 @@ namespace fuselink::sched {
  * Earliest finish time: every chunk goes where it is done first, and the last
  * chunks of all paths are done at the same moment.
  *
- * A path p, with what is in flight on it, is done with c further bytes at
+ * A path p, with what is in flight on it and what others have queued ahead,
+ * is done with c further bytes at
  *
- *     T_p(c) = overhead_p + (in_flight_p - drained_p + c) / rate_p
+ *     T_p(c) = overhead_p + (in_flight_p - drained_p + ahead_p + c) / rate_p
  *
  * so until a time T it has room for rate_p * T - base_p bytes, where base_p is
- * rate_p * overhead_p + in_flight_p - drained_p. The work is what remains of
+ * rate_p * overhead_p + in_flight_p - drained_p + ahead_p. The work is what remains of
  * the transfer and the backlog behind it; poured over all paths, full and
  * closed ones included, it reaches one level T at which every path ends. The
  * part below the level is the path's share, and it rules the whole decision:
@@ -31,6 +32,8 @@ namespace fuselink::sched {
  * - When every path with a share is full or closed, the answer is to wait.
  *   Paths count for waiting only while something is in flight on them, since
  *   only that will wake the caller.
+ * - A path whose NIC is taken (PathView::Standing) is neither used nor waited
+ *   for, unless all are.
  * - The last quanta of a path are not given to it while it has plenty to do:
  *   what is decided later is decided with better knowledge.
  *

@@ -128,7 +128,9 @@ struct Choice {
  * All policies promise: 0 < length <= min(remaining, max_chunk); never a
  * closed path; never a path that is at or above its window, except an idle
  * one; and, so that no transfer sleeps for ever, never none() when nothing is
- * in flight on any path and a path the policy may use is open.
+ * in flight on any path and a path the policy may use is open. Those which
+ * look at the load (all but `single` and `stripe`) use no taken path while
+ * there is another one in the span.
  */
 class Policy {
 public:

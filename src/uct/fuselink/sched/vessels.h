@@ -21,6 +21,12 @@ constexpr PathSet only(uint32_t path) noexcept
     return PathSet(1) << path;
 }
 
+/** The first @a count paths. */
+constexpr PathSet first_of(uint32_t count) noexcept
+{
+    return static_cast<PathSet>((uint64_t(1) << count) - 1);
+}
+
 template <typename F>
 constexpr void for_each(PathSet set, F &&f) noexcept
 {
@@ -153,6 +159,19 @@ private:
     PathSet first_to_finish(PathSet members, uint32_t most,
                             double bytes) const noexcept
     {
+        if (most == 1) {
+            /* All small transfers come here: a plain search. */
+            PathSet best = 0;
+            double earliest = 0;
+            for_each(members, [&](uint32_t p) {
+                const double time = finish(p, bytes);
+                if ((best == 0) || (time < earliest)) {
+                    earliest = time;
+                    best = only(p);
+                }
+            });
+            return best;
+        }
         struct Entry {
             double time;
             uint32_t path;
