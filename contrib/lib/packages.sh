@@ -11,7 +11,7 @@ packages_build=(
 
 # To run MPI programs on a cluster of network namespaces.
 packages_cluster=(
-    openmpi-bin libopenmpi-dev iproute2 procps util-linux python3
+    openmpi-bin libopenmpi-dev iproute2 procps util-linux python3 glpk-utils
 )
 
 # For a cluster with RDMA NICs, which lives in a virtual machine.

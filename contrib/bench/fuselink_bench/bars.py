@@ -87,6 +87,95 @@ class NicShare:
                         share > self.limit)
 
 
+@dataclass(frozen=True)
+class Faster:
+    """So many times as fast as a baseline, of times."""
+    over: str
+    limit: float
+
+    def evaluate(self, results):
+        want = f">= {self.limit:g} x as fast as {self.over}"
+        ratio = results.ratio(self.over, _FUSELINK)
+        if ratio is None:
+            return _verdict(results, want, "no measurement", False)
+        return _verdict(results, want, f"{ratio:.2f} x", ratio >= self.limit)
+
+
+@dataclass(frozen=True)
+class NotBelowBaselines:
+    """As good as the best baseline, but for what runs differ by."""
+    spread: float
+
+    def evaluate(self, results):
+        want = (">= 1.0 x the best baseline, less"
+                f" {self.spread:.0%} that runs differ by")
+        best = results.best_baseline()
+        mine = results.typical(_FUSELINK)
+        if best is None or mine is None:
+            return _verdict(results, want, "no measurement", False)
+        name, value = best
+        ratio = value / mine if results.case.lower_is_better else mine / value
+        return _verdict(results, want, f"{ratio:.3f} x {name}",
+                        ratio >= 1 - self.spread)
+
+
+@dataclass(frozen=True)
+class OverBound:
+    """The time is at most so much longer than the wires allow."""
+    limit: float
+
+    def evaluate(self, results):
+        want = f"<= {self.limit:.0%} over the lower bound"
+        over = results.middle(_FUSELINK, "over_bound")
+        if over is None:
+            return _verdict(results, want, "no measurement", False)
+        return _verdict(results, want, f"{over:+.1%}", over <= self.limit)
+
+
+@dataclass(frozen=True)
+class OfLeft:
+    """All of fuselink's jobs get so much of what the wires have for them."""
+    limit: float
+
+    def evaluate(self, results):
+        want = f">= {self.limit:.0%} of what is left of the wires"
+        share = results.middle(_FUSELINK, "of_left")
+        if share is None:
+            return _verdict(results, want, "no measurement", False)
+        return _verdict(results, want, f"{share:.1%}", share >= self.limit)
+
+
+@dataclass(frozen=True)
+class Fair:
+    """Of two jobs the smaller part, in every round."""
+    limit: float
+
+    def evaluate(self, results):
+        want = f"each job {self.limit:.0%} to {1 - self.limit:.0%}"
+        shares = [sample.result["least_share"]
+                  for sample in results.samples.get(_FUSELINK, [])]
+        if not shares:
+            return _verdict(results, want, "no measurement", False)
+        return _verdict(results, want, f"{min(shares):.1%} to"
+                        f" {1 - min(shares):.1%}", min(shares) >= self.limit)
+
+
+@dataclass(frozen=True)
+class Within:
+    """Something happens within a time."""
+    key: str
+    what: str
+    limit: float
+
+    def evaluate(self, results):
+        want = f"{self.what} within {self.limit * 1e3:.0f} ms"
+        value = results.middle(_FUSELINK, self.key)
+        if value is None:
+            return _verdict(results, want, "no measurement", False)
+        return _verdict(results, want, f"{value * 1e3:.0f} ms",
+                        value <= self.limit)
+
+
 def evaluate(all_results):
     """Verdicts for every bar, and one for each failed measurement."""
     verdicts = []

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from . import bars
 from . import transports
+from .job import Alone
 
 MIB = 1 << 20
 
@@ -23,16 +24,28 @@ class Case:
     cpu_bound: bool = False   # the wire is not what limits it
     directions: int = 1       # wires of a NIC that are loaded at once
     bars: tuple = field(default=())
+    skew: bool = False        # of the group `skew`
+    procedure: object = field(default=Alone())
+
+    @property
+    def group(self):
+        return "rdma" if self.rdma else "skew" if self.skew else "all"
+
+    def option(self, name):
+        """Value of an option of the program."""
+        return self.options[self.options.index(name) + 1]
 
     @property
     def transports(self):
+        if self.skew:
+            return transports.SKEW
         if self.rdma:
             return transports.RDMA
         return transports.NODE if self.node else transports.NETWORK
 
     @property
     def lower_is_better(self):
-        return not self.metric.endswith("per_s")
+        return not self.metric.endswith(("per_s", "share"))
 
     @property
     def repeat(self):
@@ -130,7 +143,7 @@ def _rdma(name, title, program, options, **more):
                 program, options, rdma=True, **more)
 
 
-_ALL += (
+TCP_AND_RDMA = _ALL + (
     _rdma("stream", "1 MB messages", "stream", _RDMA_BULK, bars=_RDMA_BARS),
     _rdma("put", "MPI_Put of 1 MB", "onesided", _RDMA_BULK, bars=_RDMA_BARS),
     _rdma("get", "MPI_Get of 1 MB", "onesided", (*_RDMA_BULK, "--get"),
@@ -143,9 +156,6 @@ _ALL += (
     _rdma("peers-memory", "memory per peer, 64 ranks, 64 kB to each", "peers",
           _PEERS, ranks=64, metric="bytes_per_peer"),
 )
-
-BY_NAME = {case.name: case for case in _ALL}
-
 
 def quick(rates):
     """The two cases of --quick, on a cluster with these NICs."""

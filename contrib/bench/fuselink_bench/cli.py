@@ -10,6 +10,7 @@ from fuselink_cluster import Cluster, ClusterError
 
 from . import bars
 from . import cases
+from . import catalogue
 from . import programs
 from . import report
 from . import transports
@@ -25,7 +26,7 @@ def _parser():
     parser.add_argument("cases", nargs="*", metavar="CASE",
                         help="cases to run (see --list); all: those of"
                         " TCP, rdma: those in a virtual machine with RDMA"
-                        " NICs")
+                        " NICs, skew: those with uneven load")
     parser.add_argument("--list", action="store_true",
                         help="list the cases and their bars")
     parser.add_argument("--rounds", type=int, metavar="N",
@@ -66,23 +67,9 @@ def _chosen_transports(text):
     return names
 
 
-def _chosen_cases(names):
-    if not names:
-        raise BenchError("name cases, or 'all', or 'rdma'; --list shows"
-                         " them")
-    if names in (["all"], ["rdma"]):
-        return [case for case in cases.BY_NAME.values()
-                if case.rdma == (names == ["rdma"])]
-    for name in names:
-        if name not in cases.BY_NAME:
-            raise BenchError(f"no case '{name}'; accepted: all, rdma, "
-                             + ", ".join(cases.BY_NAME))
-    return [cases.BY_NAME[name] for name in dict.fromkeys(names)]
-
-
 def _list():
-    width = max(map(len, cases.BY_NAME))
-    for case in cases.BY_NAME.values():
+    width = max(map(len, catalogue.BY_NAME))
+    for case in catalogue.BY_NAME.values():
         print(f"{case.name:{width}}  {case.title}")
 
 
@@ -105,7 +92,7 @@ def _run(options):
         2 if options.quick else 3)
     if rounds < 1:
         raise BenchError(f"--rounds {rounds}: at least 1")
-    chosen = None if options.quick else _chosen_cases(options.cases)
+    chosen = None if options.quick else catalogue.chosen(options.cases)
     runner = Runner(None, rounds, options.timeout,
                     _chosen_transports(options.transports),
                     [transports.variant(text) for text in options.variant])

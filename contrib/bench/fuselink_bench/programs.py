@@ -9,8 +9,8 @@ from .errors import BenchError
 
 _SOURCE = Path(__file__).resolve().parents[1] / "src"
 _ROOT = Path(__file__).resolve().parents[3]
-NAMES = ("stream", "latency", "alltoallv", "onesided",
-         "peers")
+_MPI = ("stream", "latency", "alltoallv", "onesided", "peers", "moe", "flow")
+_ALONE = ("nicwatch",)     # of one file, without MPI
 
 
 def default_folder():
@@ -22,9 +22,10 @@ def build(folder):
     folder = Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     shared = [_SOURCE / "common.c", _SOURCE / "common.h"]
-    for name in NAMES:
+    for name in (*_MPI, *_ALONE):
         program = folder / name
-        inputs = [_SOURCE / f"{name}.c", *shared]
+        inputs = [_SOURCE / f"{name}.c",
+                  *(shared if name in _MPI else [])]
         if program.exists() and all(
                 program.stat().st_mtime >= item.stat().st_mtime
                 for item in inputs):

@@ -9,7 +9,16 @@ import time
 
 _UNITS = {"bytes_per_s": (1e-6, "MB/s"), "time_s": (1e3, "ms"),
           "latency_s": (1e6, "us"), "messages_per_s": (1e-3, "k msg/s"),
-          "bytes_per_peer": (1e-3, "kB"), "qps_per_rank": (1, "QPs")}
+          "bytes_per_peer": (1e-3, "kB"), "qps_per_rank": (1, "QPs"),
+          "away_s": (1e3, "ms")}
+
+# Columns of the group `skew`, where a case has them: key in the result of a
+# job, heading, format.
+_SKEW = (("over_bound", "over bound", "{:+.1%}"),
+         ("of_left", "of left", "{:.1%}"),
+         ("back_s", "back ms", "{:.0f}", 1e3),
+         ("of_left_during", "of left during", "{:.1%}"),
+         ("least_share", "least share", "{:.1%}"))
 
 
 def _number(value):
@@ -53,6 +62,12 @@ def case_table(results):
         head.remove("median")
     if bound:
         head.append("of wire")
+    skew = [column for column in _SKEW if case.skew and any(
+        results.middle(name, column[0]) is not None
+        for name in results.samples)]
+    head += [column[1] for column in skew]
+    if case.skew:
+        head.append("least NIC")
     if not case.node:
         head += [f"nic{i}" for i in range(len(results.rates))]
 
@@ -69,6 +84,9 @@ def case_table(results):
                    f"{ratio:.3f}" if ratio else "-"]
             if bound:
                 row.append(f"{results.wire_share(name):.1%}")
+            row += [_skew_cell(results, name, *column) for column in skew]
+            if case.skew:
+                row.append(f"{results.worst_nic_share(name)[0]:.1%}")
             if not case.node:
                 row += _nic_cells(results, name)
             rows.append(row)
@@ -76,13 +94,30 @@ def case_table(results):
             notes.append(f"  {name} FAILED: {why}")
         if name in results.left_out:
             notes.append(f"  {name} left out: {results.left_out[name]}")
-    lines = [title, *_table(rows), *notes]
+    lines = [title, *_table(rows), *notes, *_bound_lines(results)]
     if "fuselink" in results.samples:
         ratios = [f"{results.ratio('fuselink', name):.3f} x {name}"
                   for name in _names(results)
                   if name != "fuselink" and name in results.samples]
         lines.append("  fuselink is " + ", ".join(ratios))
     return "\n".join(lines)
+
+
+def _skew_cell(results, name, key, _title, form, scale=1):
+    value = results.middle(name, key)
+    return "-" if value is None else form.format(value * scale)
+
+
+def _bound_lines(results):
+    """What the wires allow, for those who wonder about the baseline."""
+    bounds = [(sample.result["bound_s"], sample.result["one_nic_bound_s"])
+              for samples in results.samples.values() for sample in samples
+              if "bound_s" in sample.result]
+    if not bounds:
+        return []
+    best, static = map(statistics.median, zip(*bounds))
+    return [f"  lower bound {best * 1e3:.1f} ms; with one NIC for each rank,"
+            f" used without any loss, {static * 1e3:.1f} ms"]
 
 
 def text(all_results):
@@ -170,6 +205,10 @@ def document(all_results, verdicts):
                              "nics": sample.nics,
                              "job_seconds": sample.seconds}
                             for sample in results.samples.get(name, [])],
+                "skew": {key: results.middle(name, key)
+                         for key in ("bound_s", "one_nic_bound_s",
+                                     *(column[0] for column in _SKEW))
+                         if results.middle(name, key) is not None},
                 "failures": results.failures.get(name, []),
                 "left_out": results.left_out.get(name)}
         cases.append({"name": case.name, "title": case.title,
@@ -177,6 +216,9 @@ def document(all_results, verdicts):
                       "program": case.program,
                       "options": [str(word) for word in case.options],
                       "ranks": case.ranks,
+                      "group": case.group,
+                      "capacities": [vars(capacity)
+                                     for capacity in results.capacities],
                       "wire_bytes_per_s": results.bound(),
                       "transports": transports})
     return {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

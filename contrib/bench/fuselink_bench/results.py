@@ -13,6 +13,7 @@ class CaseResults:
         self.samples = {}     # transport name: [Sample]
         self.failures = {}    # transport name: [why]
         self.left_out = {}    # transport name: why
+        self.capacities = []  # measured for each round, where it counts
 
     def add(self, sample):
         self.samples.setdefault(sample.transport, []).append(sample)
@@ -23,6 +24,26 @@ class CaseResults:
     def values(self, transport, metric=None):
         return [sample.value(metric or self.case.metric)
                 for sample in self.samples.get(transport, [])]
+
+    def middle(self, transport, key):
+        """Median of something else that the samples tell, None if they do
+        not."""
+        values = [sample.result[key]
+                  for sample in self.samples.get(transport, [])
+                  if key in sample.result]
+        return median(values) if values else None
+
+    def best_baseline(self):
+        """(name, typical value) of the best that is not fuselink, None if
+        one was not measured."""
+        names = [transport.name for transport in self.case.transports
+                 if not transport.fuselink]
+        values = {name: self.typical(name) for name in names}
+        if not values or None in values.values():
+            return None
+        best = (min if self.case.lower_is_better else max)(values,
+                                                           key=values.get)
+        return best, values[best]
 
     def typical(self, transport):
         """The median; of what is bound by the CPU the best quartile, because

@@ -7,7 +7,10 @@ from itertools import groupby
 
 from fuselink_cluster import Cluster, fuselink_missing
 
+from . import capacity
+from . import policies
 from .errors import SampleError
+from .job import Run
 from .results import CaseResults
 from .sample import measure
 
@@ -27,6 +30,7 @@ class Runner:
         self.chosen = chosen          # names of transports, None for all
         self.variants = variants      # transports with other settings
         self._missing = None          # what fuselink_missing() said
+        self._policies = None         # of the library, once asked
 
     def run(self, cases):
         """Results of the cases; those with the same NICs share a cluster.
@@ -44,8 +48,13 @@ class Runner:
             group = list(group)
             for number in range(self.rounds):
                 with Cluster("bench", rates, rdma=rdma) as cluster:
+                    wires = None
+                    if any(case.skew for case in group):
+                        progress(f"what the wires carry: round {number + 1}"
+                                 f" of {self.rounds}")
+                        wires = capacity.measure(cluster)
                     for case in group:
-                        self._round(cluster, found[case.name], number)
+                        self._round(cluster, found[case.name], number, wires)
         return list(found.values())
 
     def run_on(self, cluster, case):
@@ -55,7 +64,9 @@ class Runner:
             self._round(cluster, results, number)
         return results
 
-    def _round(self, cluster, results, number):
+    def _round(self, cluster, results, number, wires=None):
+        if wires:
+            results.capacities.append(wires)
         case = results.case
         wanted = self._transports(cluster, results)
         for _ in range(case.repeat):
@@ -63,12 +74,13 @@ class Runner:
                 if len(results.failures.get(transport.name, [])) < _GIVE_UP:
                     progress(f"{case.name}: round {number + 1} of"
                              f" {self.rounds}, {transport.name}")
-                    self._sample(cluster, results, transport, number)
+                    self._sample(cluster, results, transport, number, wires)
 
-    def _sample(self, cluster, results, transport, number):
+    def _sample(self, cluster, results, transport, number, wires):
         try:
-            results.add(measure(cluster, results.case, transport, number,
-                                self.programs, self.timeout))
+            results.add(measure(Run(cluster, results.case, transport,
+                                    self.programs, self.timeout, wires),
+                                number))
         except SampleError as error:
             progress(f"{results.case.name}: {transport.name} FAILED: {error}")
             results.fail(transport.name, str(error))
@@ -85,6 +97,13 @@ class Runner:
                     self._missing = fuselink_missing(cluster)
                 if self._missing:
                     results.left_out[transport.name] = self._missing
+                    continue
+            if transport.policy:
+                if self._policies is None:
+                    self._policies = policies.query(cluster)
+                why = self._policies.missing(transport.policy)
+                if why:
+                    results.left_out[transport.name] = why
                     continue
             wanted.append(transport)
         return wanted

@@ -2,17 +2,13 @@
 """One measurement: a job, the NICs' counters around it, and whether to
 believe it."""
 
-import json
 import math
 import time
 from dataclasses import dataclass
 
-from fuselink_cluster import JobTimeout
-
+from . import lower_bound
 from . import rates
 from .errors import SampleError
-
-_PREFIX = "BENCH-RESULT "
 
 # A token bucket gives away one burst at the start; more than that is not
 # faster than the wire but wrong.
@@ -51,27 +47,32 @@ class Sample:
                 if sum(nics.values()) > 0.3 * most]
 
 
-def measure(cluster, case, transport, number, programs, timeout):
-    """Runs a case once; raises SampleError if it fails or is not credible."""
-    words, env = transport.launch(cluster.nics)
-    program = [str(programs / case.program), *map(str, case.options)]
+def measure(run, number):
+    """Measures a case once; raises SampleError if a job fails or the result
+    is not credible."""
+    cluster, case, transport = run.cluster, run.case, run.transport
     before = cluster.counters()
     start = time.monotonic()
-    try:
-        status, out, err = cluster.mpirun(
-            [*case.placement, *words, *program], env, timeout)
-    except JobTimeout as error:
-        raise SampleError(str(error)) from None
+    result = case.procedure.measure(run)
     seconds = time.monotonic() - start
     nics = _difference(before, cluster.counters())
-    if status != 0:
-        raise SampleError(f"exit status {status}: {_last_words(err or out)}")
-    sample = Sample(case.name, transport.name, number, _result(out, err),
-                    nics, seconds)
+    if run.capacity and "phases" in result:
+        _add_bound(result, run.capacity)
+    sample = Sample(case.name, transport.name, number, result, nics, seconds)
     _check_value(sample, case)
     _check_wire(sample, case, cluster)
     _check_counters(sample, case, transport)
     return sample
+
+
+def _add_bound(result, capacity):
+    """The time of one call that the wires allow, on the same hosts."""
+    phases = result["phases"]
+    if result["program"] != "flow":
+        result["bound_s"] = lower_bound.seconds(phases, capacity)
+        result["one_nic_bound_s"] = lower_bound.one_nic_per_rank(phases,
+                                                                 capacity)
+        result["over_bound"] = result["time_s"] / result["bound_s"] - 1
 
 
 def _difference(before, after):
@@ -79,23 +80,6 @@ def _difference(before, after):
                          for way, count in counts.items()}
                    for nic, counts in nics.items()}
             for host, nics in after.items()}
-
-
-def _last_words(text):
-    """The line of an error message that tells most: ours, else the last."""
-    lines = [line.strip() for line in text.splitlines()
-             if line.strip(" -*=\n")]
-    told = [line for line in lines
-            if line.startswith(("bench:", "cluster:")) or "ERROR" in line]
-    return (told or lines or ["it said nothing"])[-1][:200]
-
-
-def _result(out, err):
-    lines = [line for line in out.splitlines() if line.startswith(_PREFIX)]
-    if len(lines) != 1:
-        raise SampleError(f"{len(lines)} results instead of one:"
-                          f" {_last_words(err or out)}")
-    return json.loads(lines[0].removeprefix(_PREFIX))
 
 
 def _check_value(sample, case):
@@ -115,6 +99,10 @@ def _check_wire(sample, case, cluster):
     if speed > bound * _WIRE_TOLERANCE:
         raise SampleError(f"{speed / 1e6:.1f} MB/s is faster than the wire"
                           f" ({bound / 1e6:.1f} MB/s)")
+    if sample.result.get("over_bound", 0) < 1 / _WIRE_TOLERANCE - 1:
+        raise SampleError(f"{sample.result['time_s']:.4f} s is shorter than"
+                          " the wires allow"
+                          f" ({sample.result['bound_s']:.4f} s)")
 
 
 def _check_counters(sample, case, transport):
@@ -131,10 +119,29 @@ def _check_counters(sample, case, transport):
     if data < _PAYLOAD_SEEN * payload:
         raise SampleError(f"the NICs sent {data / 1e6:.1f} MB of a payload of"
                           f" {payload / 1e6:.1f} MB: the rest went elsewhere")
+    _check_bound_nics(sample, transport)
     others = data - sent["nic0"]
     if transport.one_nic and others > 0.01 * payload + _NOISE_BYTES:
         raise SampleError(f"{others / 1e6:.1f} MB went over other NICs than"
                           " nic0")
+
+
+def _check_bound_nics(sample, transport):
+    """With a NIC bound to each rank, one NIC carries all that the hot rank
+    gets from other hosts."""
+    hotspot = sample.result.get("hotspot", 0)
+    if not transport.bound or hotspot == 0:
+        return
+    hot = max(sample.result["phases"][0]["ranks"], key=lambda rank: rank["rx"])
+    counts = sample.nics[f"host{hot['host']}"]
+    nics = {nic: count["rx"] for nic, count in counts.items()
+            if nic.startswith("nic")}
+    most = max(nics.values()) / sum(nics.values())
+    total = sum(rank["rx"] for rank in sample.result["phases"][0]["ranks"]
+                if rank["host"] == hot["host"])
+    if most < 0.95 * hot["rx"] / total:
+        raise SampleError(f"the hot rank's NIC carried {most:.0%} of the"
+                          " bytes: its rank was not bound to it")
 
 
 def _by_nic(nics):

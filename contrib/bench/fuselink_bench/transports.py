@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from .errors import BenchError
+from .hosts import TOOLS
 
 # Open MPI takes its UCX layer for these NICs only when told so.
 _PML_UCX = ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any",
@@ -26,6 +27,8 @@ class Transport:
     fuselink: bool = False
     nics: str = ""            # of an RDMA cluster: only those
     one_nic: bool = False
+    bound: bool = False       # every rank has one NIC, by its local rank
+    policy: str = ""          # of fuselink, "" for the default
     environment: dict = field(default_factory=dict)
 
     def launch(self, nics):
@@ -40,8 +43,18 @@ class Transport:
         return args, env
 
 
+    def wrapper(self, nics):
+        """Words in front of the program."""
+        return ([str(TOOLS / "nic-of-rank"), str(len(nics))] if self.bound
+                else [])
+
+
 def _ucx(nics):
     return {"UCX_TLS": "tcp,self,sm", "UCX_NET_DEVICES": nics[0]}, _PML_UCX
+
+
+def _ucx_bound(_nics):
+    return {"UCX_TLS": "tcp,self,sm"}, _PML_UCX
 
 
 def _ucx_default(nics):
@@ -90,6 +103,13 @@ UCX_TUNED = Transport("ucx-tuned", "UCX tcp, all NICs, tuned", _ucx_tuned)
 OB1 = Transport("ob1", "Open MPI ob1 with btl tcp, all NICs", _ob1)
 FUSELINK = Transport("fuselink", "fuselink, all NICs", _fuselink,
                      fuselink=True)
+UCX_BOUND = Transport("ucx-bound", "UCX tcp, one NIC bound to each rank",
+                      _ucx_bound, bound=True)
+POLICIES = tuple(
+    Transport(f"fuselink-{policy}", f"fuselink, policy {policy}", _fuselink,
+              fuselink=True, policy=policy,
+              environment={"UCX_FUSELINK_SCHED": policy})
+    for policy in ("single", "stripe", "finish", "idle", "plan", "auto"))
 SM = Transport("sm", "UCX sm,self", _sm)
 
 RC = Transport("rc", "UCX rc_verbs, one NIC", _rc, one_nic=True, nics="0")
@@ -101,8 +121,10 @@ FUSELINK_RC = Transport("fuselink", "fuselink over rc_verbs, all NICs",
 
 NETWORK = (UCX, UCX_DEFAULT, UCX_TUNED, OB1, FUSELINK)
 NODE = (SM, FUSELINK)
+SKEW = (UCX_BOUND, UCX_TUNED, OB1, FUSELINK, *POLICIES)
 RDMA = (RC, RC_DEFAULT, RC_TUNED, FUSELINK_RC)
-BY_NAME = {transport.name: transport for transport in RDMA + NETWORK + NODE}
+BY_NAME = {transport.name: transport for transport in
+           RDMA + NETWORK + NODE + SKEW}
 
 
 def variant(text):

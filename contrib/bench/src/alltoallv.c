@@ -1,7 +1,9 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 
-/* Time of one MPI_Alltoallv. Balanced by default; --skew S gives destination
- * d a weight of (d+1)^-S, with the sum of what a rank sends unchanged.
+/* Time of one MPI_Alltoallv. Balanced by default. --skew S gives destination
+ * d a weight of (d+1)^-S; --hotspot F sends the share F of all bytes to one hot
+ * rank, the last, and spreads the rest evenly over all
+ * ranks, the hot one included. Neither changes the sum of what a rank sends.
  *
  * What must cross a network is computed from where the ranks run, so that the
  * result can be compared with what the wire can do. */
@@ -28,8 +30,14 @@ typedef struct {
 /* Bytes that any rank sends to rank `dst`: the same for all senders. */
 static int alltoallv_count(const bench_options_t *options, int ranks, int dst)
 {
-    double sum = 0;
+    double sum  = 0;
+    double even = (1 - options->hotspot) * options->size;
     int i;
+
+    if (options->hotspot > 0) {
+        return (int)(even + ((dst == ranks - 1) ?
+                             options->hotspot * options->size * ranks : 0));
+    }
 
     for (i = 0; i < ranks; ++i) {
         sum += pow(i + 1, -options->skew);
@@ -128,39 +136,19 @@ static double alltoallv_timed(alltoallv_t *self, long count, double *mean)
     return sum;
 }
 
-/* Of one call: bytes that cross the network in all, and of the busiest host
- * and direction. */
-static void alltoallv_crossing(const bench_options_t *options, int ranks,
-                               double *all, double *busiest)
+/* What one call moves. */
+static void alltoallv_traffic(const bench_options_t *options,
+                              bench_traffic_t *traffic)
 {
-    int hosts, host, src, dst;
-    double out, in;
-    int *index;
+    int src, dst;
 
-    index    = bench_host_index(&hosts);
-    *all     = 0;
-    *busiest = 0;
-    for (host = 0; host < hosts; ++host) {
-        out = 0;
-        in  = 0;
-        for (src = 0; src < ranks; ++src) {
-            for (dst = 0; dst < ranks; ++dst) {
-                if (index[src] == index[dst]) {
-                    continue;
-                }
-                if (index[src] == host) {
-                    out += alltoallv_count(options, ranks, dst);
-                }
-                if (index[dst] == host) {
-                    in += alltoallv_count(options, ranks, dst);
-                }
-            }
+    bench_traffic_init(traffic);
+    for (src = 0; src < traffic->ranks; ++src) {
+        for (dst = 0; dst < traffic->ranks; ++dst) {
+            traffic->bytes[src * traffic->ranks + dst] =
+                    alltoallv_count(options, traffic->ranks, dst);
         }
-        *all     += out;
-        *busiest  = fmax(*busiest, fmax(out, in));
     }
-
-    free(index);
 }
 
 int main(int argc, char **argv)
@@ -168,13 +156,15 @@ int main(int argc, char **argv)
     bench_options_t options;
     alltoallv_t self;
     double elapsed, mean, crossing, busiest;
+    bench_traffic_t traffic;
     long count, warm;
     int i;
 
     MPI_Init(&argc, &argv);
     bench_options_parse(&options, argc, argv);
     alltoallv_init(&self, &options);
-    alltoallv_crossing(&options, self.ranks, &crossing, &busiest);
+    alltoallv_traffic(&options, &traffic);
+    bench_traffic_crossing(&traffic, &crossing, &busiest);
 
     for (i = 0; i < options.check; ++i) {
         alltoallv_checked(&self, i);
@@ -190,17 +180,21 @@ int main(int argc, char **argv)
     if (self.rank == 0) {
         printf(BENCH_RESULT_PREFIX
                "{\"program\": \"alltoallv\", \"size\": %zu, \"ranks\": %d,"
-               " \"skew\": %g, \"calls\": %ld, \"seconds\": %.9g,"
+               " \"skew\": %g, \"hotspot\": %g, \"calls\": %ld,"
+               " \"seconds\": %.9g,"
                " \"time_s\": %.9g, \"mean_time_s\": %.9g,"
                " \"crossing_bytes\": %.0f, \"busiest_bytes\": %.0f,"
                " \"bytes_per_s\": %.9g, \"payload_bytes\": %.0f,"
-               " \"checked\": %d}\n",
-               options.size, self.ranks, options.skew, count, elapsed,
-               elapsed / count, mean / count, crossing, busiest,
+               " \"checked\": %d, \"phases\": [",
+               options.size, self.ranks, options.skew, options.hotspot, count,
+               elapsed, elapsed / count, mean / count, crossing, busiest,
                busiest * count / elapsed,
                crossing * (options.check + 2 + warm + count), options.check);
+        bench_traffic_print(&traffic, "alltoallv");
+        printf("]}\n");
     }
 
+    bench_traffic_cleanup(&traffic);
     alltoallv_cleanup(&self);
     MPI_Finalize();
     return 0;

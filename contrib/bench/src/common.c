@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void bench_fail(const char *what, const char *value)
 {
@@ -47,6 +49,11 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
         {"time", required_argument, NULL, 't'},
         {"min-iters", required_argument, NULL, 'i'},
         {"skew", required_argument, NULL, 'k'},
+        {"hotspot", required_argument, NULL, 'h'},
+        {"tokens", required_argument, NULL, 'n'},
+        {"experts", required_argument, NULL, 'e'},
+        {"topk", required_argument, NULL, 'p'},
+        {"at", required_argument, NULL, 'a'},
         {NULL, 0, NULL, 0}
     };
     int opt;
@@ -60,6 +67,11 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
     options->time      = 2.0;
     options->min_iters = 1;
     options->skew      = 0;
+    options->hotspot   = 0;
+    options->tokens    = 256;
+    options->experts   = 4;
+    options->topk      = 2;
+    options->at        = 0;
 
     while ((opt = getopt_long(argc, argv, "", table, NULL)) != -1) {
         switch (opt) {
@@ -90,6 +102,21 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
         case 'k':
             options->skew = bench_number("skew", optarg, 0, 4);
             break;
+        case 'h':
+            options->hotspot = bench_number("hotspot", optarg, 0, 1);
+            break;
+        case 'n':
+            options->tokens = bench_number("tokens", optarg, 1, 1e6);
+            break;
+        case 'e':
+            options->experts = bench_number("experts", optarg, 1, 1024);
+            break;
+        case 'p':
+            options->topk = bench_number("topk", optarg, 1, 64);
+            break;
+        case 'a':
+            options->at = bench_number("at", optarg, 0, 1e11);
+            break;
         default:
             bench_fail("bad option in the command line of", argv[0]);
         }
@@ -97,6 +124,9 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
 
     if (optind != argc) {
         bench_fail("unexpected argument", argv[optind]);
+    }
+    if ((options->skew > 0) && (options->hotspot > 0)) {
+        bench_fail("--skew and --hotspot exclude each other in", argv[0]);
     }
 }
 
@@ -258,4 +288,88 @@ int *bench_host_index(int *hosts)
 
     free(names);
     return index;
+}
+
+void bench_traffic_init(bench_traffic_t *traffic)
+{
+    size_t ranks;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &traffic->ranks);
+    ranks          = traffic->ranks;
+    traffic->host  = bench_host_index(&traffic->hosts);
+    traffic->bytes = bench_buffer(ranks * ranks * sizeof(*traffic->bytes), 0);
+}
+
+void bench_traffic_cleanup(bench_traffic_t *traffic)
+{
+    free(traffic->bytes);
+    free(traffic->host);
+}
+
+/* Bytes from host `from` to host `to`, of rank `src` to rank `dst`; a negative
+ * number is any, and a pair on one host does not count unless it is asked
+ * for. */
+static double bench_traffic_sum(const bench_traffic_t *traffic, int from,
+                                int to, int src, int dst)
+{
+    double sum = 0;
+    int s, d;
+
+    for (s = 0; s < traffic->ranks; ++s) {
+        for (d = 0; d < traffic->ranks; ++d) {
+            if (((from < 0) || (traffic->host[s] == from)) &&
+                ((to < 0) || (traffic->host[d] == to)) &&
+                ((src < 0) || (s == src)) && ((dst < 0) || (d == dst)) &&
+                ((traffic->host[s] != traffic->host[d]) ||
+                 ((from >= 0) && (from == to)))) {
+                sum += traffic->bytes[s * traffic->ranks + d];
+            }
+        }
+    }
+
+    return sum;
+}
+
+void bench_traffic_crossing(const bench_traffic_t *traffic, double *all,
+                            double *busiest)
+{
+    int host;
+
+    *all     = bench_traffic_sum(traffic, -1, -1, -1, -1);
+    *busiest = 0;
+    for (host = 0; host < traffic->hosts; ++host) {
+        *busiest = fmax(*busiest,
+                        fmax(bench_traffic_sum(traffic, host, -1, -1, -1),
+                             bench_traffic_sum(traffic, -1, host, -1, -1)));
+    }
+}
+
+void bench_traffic_print(const bench_traffic_t *traffic, const char *name)
+{
+    int src, dst, rank;
+
+    printf("{\"name\": \"%s\", \"demands\": [", name);
+    for (src = 0; src < traffic->hosts; ++src) {
+        for (dst = 0; dst < traffic->hosts; ++dst) {
+            printf("%s%.0f", (dst == 0) ? ((src == 0) ? "[" : ", [") : ", ",
+                   bench_traffic_sum(traffic, src, dst, -1, -1));
+        }
+        printf("]");
+    }
+    printf("], \"ranks\": [");
+    for (rank = 0; rank < traffic->ranks; ++rank) {
+        printf("%s{\"host\": %d, \"tx\": %.0f, \"rx\": %.0f}",
+               (rank == 0) ? "" : ", ", traffic->host[rank],
+               bench_traffic_sum(traffic, -1, -1, rank, -1),
+               bench_traffic_sum(traffic, -1, -1, -1, rank));
+    }
+    printf("]}");
+}
+
+double bench_clock(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec + 1e-9 * now.tv_nsec;
 }

@@ -23,7 +23,12 @@ typedef struct {
     double warmup;   /* seconds before timing starts */
     double time;     /* seconds to time */
     int    min_iters;
-    double skew;     /* alltoallv: 0 is balanced */
+    double skew;     /* alltoallv, moe: 0 is balanced */
+    double hotspot;  /* alltoallv: share of all bytes for one rank */
+    int    tokens;   /* moe: of each rank */
+    int    experts;  /* moe: of each rank */
+    int    topk;     /* moe: experts of a token */
+    double at;       /* flow: when to start, seconds since 1970; 0: at once */
 } bench_options_t;
 
 /* Reads the command line; prints one line and aborts the job on a bad one. */
@@ -63,5 +68,32 @@ double bench_quantile(const double *sorted, size_t count, double fraction);
 /* Collective: whether ranks a and b run on hosts of different names is
  * index[a] != index[b]; the caller frees. `hosts` gets their number. */
 int *bench_host_index(int *hosts);
+
+/* What moves in a part of the time measured that all ranks begin and end
+ * together. */
+typedef struct {
+    int    ranks;
+    int    hosts;
+    int    *host;        /* of each rank */
+    double *bytes;       /* [src * ranks + dst] */
+} bench_traffic_t;
+
+/* Collective; all bytes are 0. */
+void bench_traffic_init(bench_traffic_t *traffic);
+
+void bench_traffic_cleanup(bench_traffic_t *traffic);
+
+/* What crosses the network in all, and what does on the busiest host and
+ * direction. */
+void bench_traffic_crossing(const bench_traffic_t *traffic, double *all,
+                            double *busiest);
+
+/* Prints a JSON object: bytes from host to host, and the bytes that each rank
+ * sends to and gets from other hosts. The driver computes from it what the
+ * wires allow. */
+void bench_traffic_print(const bench_traffic_t *traffic, const char *name);
+
+/* Seconds since 1970: programs of one machine compare these. */
+double bench_clock(void);
 
 #endif

@@ -1,0 +1,67 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""Programs beside the MPI jobs, in a host of the cluster."""
+
+import subprocess
+from pathlib import Path
+
+from fuselink_cluster import clean_environment
+
+from .errors import SampleError
+
+_CLUSTER = Path(__file__).resolve().parents[2] / "cluster"
+TOOLS = Path(__file__).resolve().parents[1] / "tools"
+
+
+class HostProgram:
+    """A program that runs until its standard input ends, in a with statement;
+    so it also ends when this process is killed."""
+
+    def __init__(self, cluster, host, words, ready=None):
+        self._words = list(map(str, words))
+        self._process = subprocess.Popen(
+            [str(_CLUSTER), "exec", "--name", cluster.name, f"host{host}",
+             *self._words],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env=clean_environment(),
+            start_new_session=True)
+        if ready is not None:
+            line = self._process.stdout.readline().strip()
+            if line != ready:
+                self.finish()
+                raise SampleError(f"{self._words[0]} said '{line}' instead of"
+                                  f" '{ready}'")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+
+    def finish(self, timeout=30):
+        """Ends it; returns the lines that it printed."""
+        try:
+            out, err = self._process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            raise SampleError(f"{self._words[0]} did not end") from None
+        if self._process.returncode != 0:
+            last = (err.strip().splitlines() or ["no message"])[-1]
+            raise SampleError(f"{self._words[0]} failed: {last}")
+        return out.splitlines()
+
+    def wait(self, timeout):
+        """Lets it end by itself; returns the lines that it printed."""
+        try:
+            self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            raise SampleError(f"{self._words[0]} took more than"
+                              f" {timeout:.0f} s") from None
+        return self.finish()
+
+
+def address(host, nic):
+    """Of a NIC, as contrib/cluster gives it."""
+    return f"10.0.{nic}.{host + 1}"

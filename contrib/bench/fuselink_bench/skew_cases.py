@@ -1,0 +1,65 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""The cases of the group `skew`: some ranks, NICs or jobs have more to do than
+others. NICs are slow, so that two cores drive all of them easily."""
+
+from . import bars
+from .background import Background
+from .cases import Case, MIB
+from .two_jobs import TwoJobs
+
+EIGHT = ("50mbit",) * 8
+UNEVEN = ("25mbit", "50mbit", "100mbit", "200mbit")
+FOUR = ("100mbit",) * 4
+
+_TIMES = ("--check", 1, "--warmup", 0.5, "--time", 2)
+_ALLTOALLV = ("--size", MIB // 4, *_TIMES)
+# Rows of 4096 values of 2 bytes, two experts for each token: Mixtral's.
+_MOE = ("--size", 8192, "--tokens", 256, "--experts", 4, "--topk", 2, *_TIMES)
+_FLOW = ("--size", MIB // 4, "--window", 16, "--check", 1, "--warmup", 1.0)
+_STEADY = (*_FLOW, "--time", 3.0)
+_MOVES = (*_FLOW, "--time", 5.0)
+
+# Runs differ by so much from each other.
+_SPREAD = 0.02
+
+
+def _hotspot(factor, *checks):
+    return Case(
+        f"hotspot{factor:g}",
+        f"MPI_Alltoallv, 16 ranks, 4 MB of each, hot-spot factor {factor:g},"
+        " 8 NICs of 50 Mbit/s", EIGHT, "alltoallv",
+        (*_ALLTOALLV, "--hotspot", factor), ranks=16, metric="time_s",
+        skew=True, bars=checks)
+
+
+def _moe(skew):
+    return Case(
+        f"moe{skew:g}",
+        f"MoE dispatch and combine, 16 ranks of 256 tokens, Zipf exponent"
+        f" {skew:g}, 8 NICs of 50 Mbit/s", EIGHT, "moe",
+        (*_MOE, "--skew", skew), ranks=16, metric="time_s", skew=True,
+        bars=(bars.NotBelowBaselines(_SPREAD),))
+
+
+ALL = (
+    _hotspot(0, bars.NotBelowBaselines(_SPREAD)),
+    _hotspot(0.4, bars.OverBound(0.1)),
+    _hotspot(0.9, bars.Faster("ucx-bound", 5.2), bars.OverBound(0.1)),
+    _moe(0), _moe(0.6), _moe(1.2),
+    Case("uneven-alltoallv", "MPI_Alltoallv, 16 ranks, 4 MB of each, NICs of"
+         " 25, 50, 100 and 200 Mbit/s", UNEVEN, "alltoallv", _ALLTOALLV,
+         ranks=16, metric="time_s", skew=True,
+         bars=(bars.NotBelowBaselines(_SPREAD), bars.OverBound(0.1))),
+    Case("background", "stream while another program fills half of one of 4"
+         " NICs of 100 Mbit/s", FOUR, "flow", _STEADY, skew=True,
+         procedure=Background(60.0), bars=(bars.OfLeft(0.95),)),
+    Case("background-moves", "time until a stream has left a NIC that another"
+         " program half fills, 4 NICs of 100 Mbit/s (400: not within the"
+         " phase)", FOUR, "flow", _MOVES, metric="away_s", skew=True,
+         procedure=Background(0.4, 0.4, 6),
+         bars=(bars.Within("away_s", "the load moves away", 0.02),
+               bars.Within("back_s", "the load is back", 0.1))),
+    Case("two-jobs", "two jobs with a stream each at once, 4 NICs of 100"
+         " Mbit/s", FOUR, "flow", _STEADY, skew=True, procedure=TwoJobs(),
+         bars=(bars.Fair(0.45), bars.OfLeft(0.95))),
+)
