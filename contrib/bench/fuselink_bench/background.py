@@ -13,7 +13,7 @@ from .errors import SampleError
 _PORT = 7078
 _NIC = 1            # the one that is filled
 _PART = 0.5         # of its capacity
-_LEAD = 4.0         # until the job has started and waits for its moment
+_LEAD = 6.0         # until the job has started and waits for its moment
 # The sender of the background is late by no more than this.
 _OFFERED = 0.97
 

@@ -99,7 +99,8 @@ def case_table(results):
         ratios = [f"{results.ratio('fuselink', name):.3f} x {name}"
                   for name in _names(results)
                   if name != "fuselink" and name in results.samples]
-        lines.append("  fuselink is " + ", ".join(ratios))
+        if ratios:
+            lines.append("  fuselink is " + ", ".join(ratios))
     return "\n".join(lines)
 
 
