@@ -2,7 +2,8 @@
 
 /*
  * Cost of one scheduling decision. Budget for `finish`: 100 ns with 4 paths,
- * 400 ns with 16. The argument is the number of paths.
+ * 400 ns with 16; for a plan of 16 rails and 64 peers: 50 us. The argument is
+ * the number of paths, for plan_all that of peers.
  */
 #include "uct/fuselink/sched/planner.h"
 #include "uct/fuselink/sched/policy.h"

@@ -1,7 +1,13 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "node_model.h"
 #include "schedule.h"
 
+#include "uct/fuselink/sched/planner.h"
+
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
 
 /* Paths of 1 MB/s: a quantum is 4000 bytes, 3840 when it is not the last. */
 namespace fuselink::sched::test {
@@ -93,6 +99,54 @@ TEST(Plan, APathThatHasBecomeSlowIsNotFollowed)
     /* Only this one: the other takes over. */
     paths[1].rate = Rate(1e6);
     EXPECT_EQ(policy.next(paths, demand, small_limits()).path, 1u);
+}
+
+/* Several transfers at once over unequal NICs, divided by the planner: they end
+ * when it says, and `plan` and `auto` are not behind any other policy. */
+TEST(Plan, TransfersEndWhenThePlannerSays)
+{
+    std::mt19937_64 rng(9);
+    auto spread = [&](double low, double high) {
+        return std::exp(std::uniform_real_distribution<double>(
+                std::log(low), std::log(high))(rng));
+    };
+    for (int round = 0; round < 40; ++round) {
+        std::vector<Rate> nics(2 + rng() % 5);
+        Planner planner({.links = 16, .demands = 8, .paths = 64});
+        planner.begin();
+        std::vector<Planner::Path> paths;
+        for (Rate &rate : nics) {
+            rate = Rate::mbit(spread(100, 800));
+            const uint32_t link = planner.add_link(rate, Bytes());
+            paths.push_back({link, link});
+        }
+        std::vector<NodeModel::Process> processes(2 + rng() % 5);
+        for (uint32_t i = 0; i < processes.size(); ++i) {
+            processes[i].size = Bytes(uint64_t(spread(4e6, 3e7)));
+            processes[i].own = max_paths;
+            ASSERT_EQ(planner.add_demand(i, processes[i].size, paths), i);
+        }
+        const double promised = planner.solve();
+        for (uint32_t i = 0; i < processes.size(); ++i) {
+            const std::span<const double> split = planner.split(i);
+            processes[i].plan.assign(split.begin(), split.end());
+        }
+
+        double others = HUGE_VAL, planned = 0;
+        for (const PolicyInfo &info : policies()) {
+            const std::string name = info.name;
+            NodeModel model(*info.policy, nics, processes);
+            const double seconds = seconds_of(model.run());
+            ASSERT_GT(seconds, 0) << name;
+            if (name == "plan" || name == "auto") {
+                planned = std::max(planned, seconds);
+            } else {
+                others = std::min(others, seconds);
+            }
+        }
+        EXPECT_LT(planned, promised * 1.05 + 1e-3) << "round " << round;
+        EXPECT_LT(planned, others * 1.05 + 1e-3) << "round " << round;
+    }
 }
 
 } // namespace
