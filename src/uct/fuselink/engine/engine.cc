@@ -59,7 +59,7 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
             break;
         }
         if (!candidate.traits->routed_by_ip &&
-            !can_lock_queues(*candidate.md)) {
+            !can_lock(*candidate.md, queue_memory(lower.rails))) {
             unlocked += (unlocked.empty() ? "" : ", ") + candidate.device;
             continue;
         }
@@ -90,7 +90,7 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
     if (!unlocked.empty()) {
         ucs_warn("fuselink: NIC ports that are not used because each needs %zu "
                  "MB of locked memory, of which this process may have %s "
-                 "(ulimit -l): %s", kQueueMemory >> 20,
+                 "(ulimit -l): %s", queue_memory(lower.rails) >> 20,
                  locked_memory_limit().c_str(), unlocked.c_str());
     }
     if (rails_.empty()) {

@@ -16,26 +16,26 @@ rlim_t limit()
 
 } // namespace
 
-bool can_lock_queues(const LowerMd &md)
+bool can_lock(const LowerMd &md, size_t bytes)
 {
     if (limit() == RLIM_INFINITY) {
         return true;
     }
     /* By trying: whoever may exceed the limit is known to the kernel only, and
      * so is what was locked before. */
-    void *memory = mmap(nullptr, kQueueMemory, PROT_READ | PROT_WRITE,
+    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
         return false;
     }
     uct_mem_h memh;
-    ucs_status_t status = uct_md_mem_reg(md.handle(), memory, kQueueMemory,
+    ucs_status_t status = uct_md_mem_reg(md.handle(), memory, bytes,
                                          UCT_MD_MEM_ACCESS_ALL |
                                          UCT_MD_MEM_FLAG_HIDE_ERRORS, &memh);
     if (status == UCS_OK) {
         uct_md_mem_dereg(md.handle(), memh);
     }
-    munmap(memory, kQueueMemory); /* ends what UCX's cache keeps of it */
+    munmap(memory, bytes); /* ends what UCX's cache keeps of it */
     return status == UCS_OK;
 }
 

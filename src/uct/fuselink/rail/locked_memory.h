@@ -6,14 +6,20 @@
 
 namespace fuselink {
 
-/** What the receive queues of an RDMA port take at UCX's own settings, bytes.
- *  All of it is locked in memory. */
-constexpr size_t kQueueMemory = 64 << 20;
+/** What the queues of an RDMA port take, bytes, when `rails` ports share the
+ *  messages of a process (Rail::open() divides UCX's own settings). All of it is
+ *  locked in memory. */
+constexpr size_t queue_memory(size_t rails)
+{
+    constexpr size_t kAlone = 64 << 20, kLeast = 16 << 20;
+    return rails > kAlone / kLeast ? kLeast :
+                                     kAlone / (rails != 0 ? rails : 1);
+}
 
-/** True if the process may still lock kQueueMemory for a NIC. UCX does not
+/** True if the process may still lock so many bytes for a NIC. UCX does not
  *  ask: an interface opens with queues that are empty, then complains of each
  *  buffer, thousands of times. */
-bool can_lock_queues(const LowerMd &md);
+bool can_lock(const LowerMd &md, size_t bytes);
 
 /** The limit of locked memory (ulimit -l) as text. */
 std::string locked_memory_limit();

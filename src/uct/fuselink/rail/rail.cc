@@ -32,6 +32,22 @@ published_address(const LowerIface &iface,
 /* The window of one peer, as UCX has it (UCX_RC_FC_WND_SIZE). */
 constexpr size_t kLeastReceiveQueue = 512;
 
+/* Buffers for messages that UCX adds at a time, by its own default
+ * (UCX_IB_TX_BUFS_GROW). */
+constexpr size_t kSendBuffers      = 1024;
+constexpr size_t kLeastSendBuffers = 64;
+
+/* A rail's part of what a single NIC would have pinned for messages: the
+ * process has the same messages on all rails together. */
+void divide_buffers(size_t receive, size_t send, LowerIfaceParams &params)
+{
+    params.overrides.push_back(
+        {"RX_QUEUE_LEN", std::to_string(std::max(receive,
+                                                 kLeastReceiveQueue))});
+    params.overrides.push_back(
+        {"TX_BUFS_GROW", std::to_string(std::max(send, kLeastSendBuffers))});
+}
+
 } // namespace
 
 ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
@@ -51,12 +67,12 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
          * while it tries. */
         own.overrides.push_back({"CONN_NB", "y"});
     }
+    /* Hellos are few; datagrams in place of queue pairs are for few peers. */
+    LowerIfaceParams hello = own;
+    divide_buffers(0, 0, hello);
     if (candidate.traits->receive_queue != 0 && params.rails > 1) {
-        own.overrides.push_back(
-            {"RX_QUEUE_LEN",
-             std::to_string(std::max<size_t>(
-                 candidate.traits->receive_queue / params.rails,
-                 kLeastReceiveQueue))});
+        divide_buffers(candidate.traits->receive_queue / params.rails,
+                       kSendBuffers / params.rails, own);
     }
     ucs_status_t status  = LowerIface::open(*candidate.md, tl,
                                             candidate.device, own,
@@ -64,7 +80,7 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
     if (status == UCS_OK && !candidate.traits->bootstrap.empty()) {
         status = LowerIface::open(*candidate.md,
                                   std::string(candidate.traits->bootstrap),
-                                  candidate.device, own, result->hello_);
+                                  candidate.device, hello, result->hello_);
     }
     if (status != UCS_OK) {
         return status;
