@@ -1,0 +1,265 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "board.h"
+
+#include "board_layout.h"
+#include "node.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <mutex>
+
+namespace fuselink {
+
+using board::kNics;
+using board::kSeats;
+using board::Word;
+
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+/* Short texts in words; whatever others wrote, what comes out can be printed. */
+template <size_t N>
+void write_text(Word (&words)[N], const std::string &text)
+{
+    char bytes[N * 8] = {};
+    memcpy(bytes, text.data(), std::min(text.size(), sizeof(bytes) - 1));
+    for (size_t i = 0; i < N; ++i) {
+        uint64_t word;
+        memcpy(&word, bytes + 8 * i, 8);
+        words[i].store(word, kRelaxed);
+    }
+}
+
+template <size_t N> std::string read_text(const Word (&words)[N])
+{
+    std::string text;
+    for (size_t i = 0; i < N; ++i) {
+        uint64_t word = words[i].load(kRelaxed);
+        for (int shift = 0; shift < 64; shift += 8) {
+            auto c = static_cast<unsigned char>(word >> shift);
+            if (c == 0) {
+                return text;
+            }
+            text += isgraph(c) ? static_cast<char>(c) : '?';
+        }
+    }
+    return text;
+}
+
+/* The same device of another network namespace is another NIC. */
+uint64_t nic_key(const std::string &name)
+{
+    uint64_t key = network_signature(0);
+    for (char c : name) {
+        key = (key ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
+    }
+    return key != 0 ? key : 1;
+}
+
+} // namespace
+
+std::shared_ptr<Board> Board::open(std::string &error)
+{
+    static std::mutex           lock;
+    static std::weak_ptr<Board> known;
+
+    std::lock_guard<std::mutex> guard(lock);
+    auto board = known.lock();
+    if (board == nullptr) {
+        auto shared = SharedSegment::open(board::kMagic,
+                                          sizeof(board::Segment), error);
+        if (shared == nullptr) {
+            return nullptr;
+        }
+        board           = std::shared_ptr<Board>(new Board);
+        board->segment_ = static_cast<board::Segment *>(shared->memory());
+        board->shared_  = std::move(shared);
+        known           = board;
+    }
+    return board;
+}
+
+std::shared_ptr<Board> Board::make_private()
+{
+    std::shared_ptr<Board> board(new Board);
+    board->own_     = std::make_unique<board::Segment>();
+    board->segment_ = board->own_.get();
+    return board;
+}
+
+Board::~Board() = default;
+
+unsigned Board::seats_used() const
+{
+    return static_cast<unsigned>(std::min<uint64_t>(
+        segment_->seats_used.load(kRelaxed), kSeats));
+}
+
+bool Board::present(unsigned seat) const
+{
+    return segment_->seats[seat].state.load(std::memory_order_acquire) ==
+           board::kSeatTaken;
+}
+
+/* Whoever calls owns the seat, or has taken it from one who is gone. */
+void Board::clear(unsigned seat)
+{
+    board::Seat &s = segment_->seats[seat];
+    s.state.store(board::kSeatFree, kRelaxed);
+    for (auto &nic : segment_->cells[seat]) {
+        for (auto &cell : nic) {
+            if (cell.stamp.load(kRelaxed) != 0) {
+                cell.in_flight.store(0, kRelaxed);
+                cell.completed.store(0, kRelaxed);
+                cell.borrowed.store(0, kRelaxed);
+                cell.stamp.store(0, kRelaxed);
+            }
+        }
+    }
+    s.nics.store(0, kRelaxed);
+    s.direct.store(0, kRelaxed);
+    s.owner.store(0, std::memory_order_release);
+}
+
+bool Board::is_gone(unsigned seat, int64_t now) const
+{
+    const board::Seat &s = segment_->seats[seat];
+    switch (ProcessId(s.owner.load(kRelaxed)).life()) {
+    case ProcessId::Life::Running:
+        return false;
+    case ProcessId::Life::Gone:
+        return true;
+    case ProcessId::Life::Unknown:
+        break;
+    }
+    return now - static_cast<int64_t>(s.stamp.load(kRelaxed)) > kForgotten;
+}
+
+/* The seat of a process that is no more is taken in our name first: should we
+ * be killed in the middle, it will be cleared because of us. Only by the cheap
+ * question unless `thorough`, see ProcessId. */
+bool Board::clear_if_gone(unsigned seat, bool thorough, int64_t now)
+{
+    auto     &word  = segment_->seats[seat].owner;
+    uint64_t  owner = word.load(kRelaxed);
+    ProcessId id(owner);
+    if (owner == 0 || id == ProcessId::self()) {
+        return false;
+    }
+    bool gone = thorough ? is_gone(seat, now) : !id.may_run();
+    if (!gone ||
+        !word.compare_exchange_strong(owner, ProcessId::self().word())) {
+        return false;
+    }
+    clear(seat);
+    return true;
+}
+
+uint64_t Board::nics_in_use() const
+{
+    uint64_t used = 0;
+    for (unsigned seat = 0; seat < seats_used(); ++seat) {
+        if (present(seat)) {
+            used |= segment_->seats[seat].nics.load(kRelaxed);
+        }
+    }
+    return used;
+}
+
+/* The NIC's entry, made if there is none. -1 if there is no room. */
+int Board::enter_nic(const std::string &name, uint64_t speed)
+{
+    const uint64_t key = nic_key(name);
+    for (int round = 0; round < 2; ++round) {
+        for (unsigned i = 0; i < kNics; ++i) {
+            if (segment_->nics[i].key.load(std::memory_order_acquire) == key) {
+                return static_cast<int>(i);
+            }
+        }
+        /* In the second round those go that nobody has any more. */
+        uint64_t used = round == 0 ? ~uint64_t{0} : nics_in_use();
+        for (unsigned i = 0; i < kNics; ++i) {
+            board::Nic &nic = segment_->nics[i];
+            uint64_t    was = nic.key.load(kRelaxed);
+            if (was != 0 && (used >> i & 1) != 0) {
+                continue;
+            }
+            if (nic.key.compare_exchange_strong(was, key)) {
+                write_text(nic.name, name);
+                nic.speed.store(speed, kRelaxed);
+                return static_cast<int>(i);
+            }
+            if (was == key) {
+                return static_cast<int>(i);
+            }
+        }
+    }
+    return -1;
+}
+
+std::vector<Board::Nic> Board::nics() const
+{
+    std::vector<Nic> found;
+    uint64_t used = nics_in_use();
+    for (unsigned i = 0; i < kNics; ++i) {
+        const board::Nic &nic = segment_->nics[i];
+        std::string name = read_text(nic.name);
+        if ((used >> i & 1) != 0 &&
+            nic.key.load(std::memory_order_acquire) == nic_key(name)) {
+            found.push_back({i, std::move(name), nic.speed.load(kRelaxed)});
+        }
+    }
+    return found;
+}
+
+std::vector<Board::Occupant> Board::occupants(int64_t now) const
+{
+    std::vector<Occupant> found;
+    for (unsigned i = 0; i < seats_used(); ++i) {
+        const board::Seat &seat = segment_->seats[i];
+        ProcessId id(seat.owner.load(kRelaxed));
+        if (!present(i) || is_gone(i, now)) {
+            continue;
+        }
+        Occupant who;
+        who.pid      = id.pid();
+        who.name     = read_text(seat.name);
+        who.job      = seat.job.load(kRelaxed);
+        who.priority = static_cast<Priority>(
+            std::min<uint64_t>(seat.rank.load(kRelaxed), 2));
+        uint64_t nics = seat.nics.load(kRelaxed);
+        uint64_t own  = seat.direct.load(kRelaxed);
+        for (unsigned nic = 0; nic < kNics; ++nic) {
+            if ((nics >> nic & 1) == 0) {
+                continue;
+            }
+            for (auto direction : {Direction::Out, Direction::In}) {
+                const auto &cell =
+                    segment_->cells[i][nic][static_cast<size_t>(direction)];
+                Use use;
+                use.nic       = nic;
+                use.direction = direction;
+                use.active    = cell.active(now);
+                use.in_flight = cell.flying(now);
+                use.completed = std::min(cell.completed.load(kRelaxed),
+                                         kMostBytes * kSeats);
+                use.borrowed  = std::min(cell.borrowed.load(kRelaxed),
+                                         use.completed);
+                use.own       = (own >> nic & 1) != 0;
+                who.uses.push_back(use);
+            }
+        }
+        found.push_back(std::move(who));
+    }
+    return found;
+}
+
+void Board::overwrite(const void *bytes, size_t size)
+{
+    memcpy(static_cast<void *>(segment_), bytes,
+           std::min(size, sizeof(*segment_)));
+}
+
+} // namespace fuselink

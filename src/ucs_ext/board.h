@@ -1,0 +1,123 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_UCS_EXT_BOARD_H
+#define FUSELINK_UCS_EXT_BOARD_H
+
+#include "process.h"
+#include "shared_segment.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fuselink {
+
+namespace board {
+struct Segment;
+struct Cell;
+}
+
+enum class Direction : uint8_t { Out = 0, In = 1 };
+
+/** Priority of a job; a NIC in use by a higher one is left to it. */
+enum class Priority : uint8_t { Low = 0, Normal = 1, High = 2 };
+
+/**
+ * What the processes of a user tell each other about the NICs of their node:
+ * who has how much in flight where. One for all jobs of the user; those of
+ * other users have their own and see nothing of each other.
+ *
+ * There is no lock and no server. Each engine has a seat (BoardSeat) and writes
+ * nothing but its own cells; whoever reads adds up the cells of all seats. A
+ * process that is killed leaves a seat behind: its bytes count no more half a
+ * second later, and the others clear it. (FuseLink, OSDI'25, has a monitoring
+ * daemon, and a semaphore around its table.)
+ *
+ * All that is read is hostile input and comes out bounded; a liar can make
+ * others choose badly, no more.
+ *
+ * Instants are CLOCK_MONOTONIC nanoseconds, which the processes of a node
+ * share. Thread-safe.
+ */
+class Board {
+public:
+    /** No count of bytes that is read is larger. */
+    static constexpr uint64_t kMostBytes = uint64_t{1} << 44;
+
+    /** What did not change for so long counts as nothing in flight, ns. */
+    static constexpr int64_t kStale = 500'000'000;
+
+    /** Whoever had something in flight so short a time ago is about to have
+     *  more: between two messages nobody takes his NIC. In ns. */
+    static constexpr int64_t kHold = 2'000'000;
+
+    /** A process of another PID namespace, whose end we cannot see, is not
+     *  listed, and loses its seat if there is no other, after so long without
+     *  a sign of life, ns. */
+    static constexpr int64_t kForgotten = 60'000'000'000;
+
+    /** The board of this user on this node, made if there is none: one for
+     *  the process, as long as somebody holds it. nullptr if shared memory
+     *  cannot be had; `error` says why. */
+    static std::shared_ptr<Board> open(std::string &error);
+
+    /** The same in memory of its own, for tests. */
+    static std::shared_ptr<Board> make_private();
+
+    ~Board();
+    Board(const Board &)            = delete;
+    Board &operator=(const Board &) = delete;
+
+    /* --- for people who look; these allocate --- */
+
+    struct Nic {
+        unsigned    index;
+        std::string name;
+        uint64_t    speed; /* bytes per second, as reported */
+    };
+    struct Use {
+        unsigned  nic;
+        Direction direction;
+        uint64_t  in_flight;
+        uint64_t  completed; /* since the seat was taken */
+        uint64_t  borrowed;  /* of these, while the NIC was another's */
+        bool      active;
+        bool      own;
+    };
+    struct Occupant {
+        int32_t          pid;
+        std::string      name; /* of the program */
+        uint64_t         job;
+        Priority         priority;
+        std::vector<Use> uses;
+    };
+
+    /** NICs of this network namespace that somebody uses. */
+    std::vector<Nic> nics() const;
+    /** Who has a seat; not those of processes that are gone. */
+    std::vector<Occupant> occupants(int64_t now) const;
+
+    /** Raw, for the fuzzer: `size` bytes of nonsense from whoever. */
+    void overwrite(const void *bytes, size_t size);
+
+private:
+    friend class BoardSeat;
+
+    Board() = default;
+
+    bool     present(unsigned seat) const;
+    unsigned seats_used() const;
+    void     clear(unsigned seat);
+    bool     clear_if_gone(unsigned seat, bool thorough, int64_t now);
+    int      enter_nic(const std::string &name, uint64_t speed);
+    uint64_t nics_in_use() const;
+    bool     is_gone(unsigned seat, int64_t now) const;
+
+    std::unique_ptr<SharedSegment>  shared_; /* or */
+    std::unique_ptr<board::Segment> own_;
+    board::Segment                 *segment_ = nullptr;
+};
+
+} // namespace fuselink
+
+#endif

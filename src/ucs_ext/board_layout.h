@@ -1,0 +1,91 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_UCS_EXT_BOARD_LAYOUT_H
+#define FUSELINK_UCS_EXT_BOARD_LAYOUT_H
+
+#include "board.h"
+#include "shared_segment.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+/*
+ * The load board in memory, byte for byte; board.h says what it means. Only
+ * atomic words, so that a reader never meets half a value, and all of it may be
+ * nonsense. Not for use by others than the board.
+ */
+namespace fuselink::board {
+
+using Word = std::atomic<uint64_t>;
+static_assert(sizeof(Word) == 8 && Word::is_always_lock_free);
+
+inline constexpr unsigned kNics  = 64; /* one bit each in Seat::nics */
+inline constexpr unsigned kSeats = 512;
+inline constexpr unsigned kNameWords = 4;
+
+/* Another layout has another magic, and so another segment. */
+inline constexpr uint64_t kMagic = 0x66756c42'00000001; /* "fulB", version */
+
+/* A NIC of a network namespace. Entered by whoever uses it first, and only replaced
+ * when nobody uses it and room is needed. */
+struct alignas(64) Nic {
+    Word key; /* never 0: which network namespace, which device; 0: unused */
+    Word name[kNameWords];
+    Word speed; /* bytes per second, as reported */
+};
+
+/* One engine (a UCX worker) of some process. */
+struct alignas(64) Seat {
+    Word owner;  /* ProcessId::word(); 0: free */
+    Word state;  /* SeatState */
+    Word stamp;  /* of the last sign of life, CLOCK_MONOTONIC ns */
+    Word nics;   /* bit per NIC that it uses */
+    Word direct; /* bit per NIC that is its own */
+    Word job;    /* what it belongs to, for people who look */
+    Word rank;   /* priority of the job, 0 to 2 */
+    Word name[2];
+};
+
+enum SeatState : uint64_t {
+    kSeatFree  = 0, /* or being taken, or being cleared */
+    kSeatTaken = 1
+};
+
+/* What a seat has on one NIC in one direction. Written by that seat only. */
+struct alignas(64) Cell {
+    Word in_flight; /* bytes */
+    Word completed; /* bytes, since the seat was taken */
+    Word borrowed;  /* of these, while the NIC was another's */
+    Word stamp;     /* of the last change, CLOCK_MONOTONIC ns; 0: never used */
+
+    /* ns since the last change; a stamp of the future is nonsense. */
+    int64_t age(int64_t now) const
+    {
+        auto at = static_cast<int64_t>(stamp.load(std::memory_order_relaxed));
+        return at > 0 && at <= now + Board::kHold ? now - at : INT64_MAX;
+    }
+    uint64_t flying(int64_t now) const
+    {
+        uint64_t bytes = in_flight.load(std::memory_order_relaxed);
+        return age(now) < Board::kStale ? std::min(bytes, Board::kMostBytes) :
+                                          0;
+    }
+    bool active(int64_t now) const
+    {
+        return flying(now) != 0 || age(now) < Board::kHold;
+    }
+};
+
+struct Segment {
+    alignas(64) SharedSegment::Header header;
+    Word seats_used; /* no seat beyond so many was ever taken */
+    Nic  nics[kNics];
+    Seat seats[kSeats];
+    Cell cells[kSeats][kNics][2];
+};
+
+static_assert(sizeof(Nic) == 64 && sizeof(Seat) == 128 && sizeof(Cell) == 64);
+
+} // namespace fuselink::board
+
+#endif

@@ -1,0 +1,91 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_UCS_EXT_BOARD_SEAT_H
+#define FUSELINK_UCS_EXT_BOARD_SEAT_H
+
+#include "board.h"
+
+#include <array>
+#include <vector>
+
+namespace fuselink {
+
+/**
+ * The part of the load board that one engine writes, and its view of the rest.
+ * For one thread at a time.
+ */
+class BoardSeat {
+public:
+    struct Settings {
+        uint64_t job      = 0; /* the same in all processes of a job */
+        Priority priority = Priority::Normal;
+    };
+
+    /** What all others have on a NIC in one direction. */
+    struct Load {
+        uint64_t in_flight = 0; /* bytes; at most Board::kMostBytes */
+        uint64_t completed = 0; /* bytes in all; goes back when one leaves */
+        uint32_t users     = 0; /* that have, or just had, bytes in flight */
+        bool     owned     = false; /* somebody's own NIC, active or not */
+        bool     owner     = false; /* its owner is among the users */
+        Priority highest   = Priority::Low; /* of the users */
+    };
+    using NicLoad = std::array<Load, 2>; /* by Direction */
+
+    /** A free seat of the board; nullptr if there is none. */
+    static std::unique_ptr<BoardSeat> take(std::shared_ptr<Board> board,
+                                           const Settings &settings,
+                                           int64_t now);
+    ~BoardSeat();
+    BoardSeat(const BoardSeat &)            = delete;
+    BoardSeat &operator=(const BoardSeat &) = delete;
+
+    /** Adds a NIC to those of the seat.
+     *  @param speed as reported, bytes per second
+     *  @return its number for the calls below, from 0 up; -1 if the board is
+     *          full */
+    int add_nic(const std::string &device, uint64_t speed);
+
+    /** Says that the NIC is this engine's own: others leave it when we use
+     *  it. */
+    void own(int nic);
+
+    /** The lowest number of seats before ours that use this NIC and are of the
+     *  same job: a process's place among its siblings, to spread by. */
+    unsigned place() const;
+
+    /* The fast path: a few plain stores. */
+
+    void posted(int nic, Direction direction, uint64_t bytes, int64_t now);
+    /** @param borrowed the NIC is another's */
+    void ended(int nic, Direction direction, uint64_t bytes, bool arrived,
+               bool borrowed, int64_t now);
+    /** Sets what is in flight, for who learns it from others. */
+    void set_in_flight(int nic, Direction direction, uint64_t bytes,
+                       int64_t now);
+
+    /** Adds up what the others have; one entry per NIC, in the order of
+     *  add_nic(). Some nanoseconds per seat and NIC. */
+    void read(int64_t now, std::vector<NicLoad> &loads) const;
+
+    /** Once in a while: shows that we live, and looks after one other seat.
+     *  A system call. */
+    void tick(int64_t now);
+
+private:
+    BoardSeat() = default;
+
+    board::Cell *cell(int nic, Direction direction) const;
+    void         enter(int64_t now);
+
+    std::shared_ptr<Board> board_;
+    Settings               settings_;
+    unsigned               index_ = 0;
+    std::vector<uint8_t>   nics_; /* of the board, by our number */
+    uint64_t               own_  = 0; /* bits of the board's */
+    unsigned               next_ = 0; /* whom to look after */
+    bool                   lost_ = false; /* somebody else may sit here now */
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,65 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_UCS_EXT_SHARED_SEGMENT_H
+#define FUSELINK_UCS_EXT_SHARED_SEGMENT_H
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace fuselink {
+
+/**
+ * Memory that all processes of one user and one IPC namespace share, found by
+ * what it is for and needing no name: nothing is left of it when the last
+ * process that has it ends, however it ends.
+ *
+ * It is a System V segment which is removed as soon as it is ready: then it has
+ * no key any more and lives as long as somebody is attached. Others find it in
+ * the kernel's list of segments by owner, size and first word. A file in
+ * /dev/shm would stay behind when its last user is killed. Whoever shares
+ * /dev/shm with another container shares the IPC namespace too, unless the
+ * directory was mounted by hand.
+ *
+ * The contents are hostile input: another process of the user may have written
+ * anything into them.
+ */
+class SharedSegment {
+public:
+    /** First in the segment. */
+    struct Header {
+        std::atomic<uint64_t> magic; /* 0 until the rest is set up */
+    };
+
+    /**
+     * Joins the segment with this magic (not 0) and size, or makes one, zero
+     * but for the magic. Processes that ask for the same at the same time get
+     * the same. Tens of microseconds; up to a tenth of a second if another
+     * process is being stopped right here.
+     *
+     * @return nullptr if there can be none; `error` says why, for a log line
+     */
+    static std::unique_ptr<SharedSegment> open(uint64_t magic, size_t size,
+                                               std::string &error);
+
+    ~SharedSegment();
+    SharedSegment(const SharedSegment &)            = delete;
+    SharedSegment &operator=(const SharedSegment &) = delete;
+
+    void  *memory() const { return memory_; }
+    size_t size() const { return size_; }
+
+private:
+    SharedSegment(void *memory, size_t size) : memory_(memory), size_(size) {}
+
+    static std::unique_ptr<SharedSegment> attach(int id, size_t size);
+    static std::unique_ptr<SharedSegment> find(uint64_t magic, size_t size);
+
+    void  *memory_;
+    size_t size_;
+};
+
+} // namespace fuselink
+
+#endif

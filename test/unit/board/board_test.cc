@@ -1,0 +1,294 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "ucs_ext/board_seat.h"
+
+#include "ucs_ext/board_layout.h"
+
+#include "child.h"
+
+#include <gtest/gtest.h>
+#include <random>
+
+namespace fuselink {
+namespace {
+
+constexpr int64_t kNow = 1'000'000'000'000;
+
+struct Someone {
+    Someone(const std::shared_ptr<Board> &board,
+            const BoardSeat::Settings &settings = {.job = 1},
+            std::initializer_list<const char *> nics = {"eth0", "eth1"})
+        : seat(BoardSeat::take(board, settings, kNow))
+    {
+        for (const char *nic : nics) {
+            seat->add_nic(nic, 125'000'000);
+        }
+    }
+    BoardSeat::Load load(size_t nic, Direction direction = Direction::Out,
+                         int64_t now = kNow) const
+    {
+        std::vector<BoardSeat::NicLoad> loads;
+        seat->read(now, loads);
+        return loads.at(nic)[static_cast<size_t>(direction)];
+    }
+    std::unique_ptr<BoardSeat> seat;
+};
+
+TEST(Board, OthersAreSeenAndOneselfIsNot)
+{
+    auto board = Board::make_private();
+    Someone a(board), b(board), c(board);
+    a.seat->posted(0, Direction::Out, 1000, kNow);
+    b.seat->posted(0, Direction::Out, 500, kNow);
+    b.seat->posted(1, Direction::In, 70, kNow);
+
+    EXPECT_EQ(a.load(0).in_flight, 500u);
+    EXPECT_EQ(a.load(0).users, 1u);
+    EXPECT_EQ(c.load(0).in_flight, 1500u);
+    EXPECT_EQ(c.load(0).users, 2u);
+    EXPECT_EQ(c.load(1).in_flight, 0u);
+    EXPECT_EQ(c.load(1, Direction::In).in_flight, 70u);
+
+    a.seat->ended(0, Direction::Out, 600, true, false, kNow);
+    b.seat->ended(0, Direction::Out, 500, false, false, kNow);
+    EXPECT_EQ(c.load(0).in_flight, 400u);
+    EXPECT_EQ(c.load(0).completed, 600u);
+}
+
+TEST(Board, NicsAreKnownByNameInWhateverOrder)
+{
+    auto board = Board::make_private();
+    Someone a(board, {.job = 1}, {"eth0", "eth1", "eth2"});
+    Someone b(board, {.job = 1}, {"eth2", "eth0"});
+    a.seat->posted(2, Direction::Out, 9, kNow);
+    EXPECT_EQ(b.load(0).in_flight, 9u);
+    EXPECT_EQ(b.load(1).in_flight, 0u);
+    auto nics = board->nics();
+    ASSERT_EQ(nics.size(), 3u);
+    EXPECT_EQ(nics[1].name, "eth1");
+    EXPECT_EQ(nics[1].speed, 125'000'000u);
+}
+
+TEST(Board, WhoJustFinishedStillCounts)
+{
+    auto board = Board::make_private();
+    Someone a(board), b(board);
+    a.seat->posted(0, Direction::Out, 10, kNow);
+    a.seat->ended(0, Direction::Out, 10, true, false, kNow);
+    EXPECT_EQ(b.load(0).users, 1u);
+    EXPECT_EQ(b.load(0).in_flight, 0u);
+    EXPECT_EQ(b.load(0, Direction::Out, kNow + Board::kHold).users, 0u);
+}
+
+TEST(Board, WhatDoesNotMoveIsForgotten)
+{
+    auto board = Board::make_private();
+    Someone a(board), b(board);
+    a.seat->posted(0, Direction::Out, 10, kNow);
+    EXPECT_EQ(b.load(0, Direction::Out, kNow + Board::kStale - 1).in_flight,
+              10u);
+    EXPECT_EQ(b.load(0, Direction::Out, kNow + Board::kStale).in_flight, 0u);
+    EXPECT_EQ(b.load(0, Direction::Out, kNow + Board::kStale).users, 0u);
+}
+
+TEST(Board, OwnersAndPriorities)
+{
+    auto board = Board::make_private();
+    Someone owner(board), other(board);
+    Someone boss(board, {.job = 2, .priority = Priority::High});
+    owner.seat->own(1);
+    EXPECT_TRUE(other.load(1).owned);
+    EXPECT_FALSE(other.load(1).owner);
+    EXPECT_FALSE(other.load(0).owned);
+    EXPECT_FALSE(owner.load(1).owned);
+    owner.seat->posted(1, Direction::Out, 1, kNow);
+    EXPECT_TRUE(other.load(1).owner);
+    EXPECT_EQ(other.load(1).highest, Priority::Normal);
+    boss.seat->posted(1, Direction::Out, 1, kNow);
+    EXPECT_EQ(other.load(1).highest, Priority::High);
+}
+
+TEST(Board, PlacesAreCountedPerJob)
+{
+    auto board = Board::make_private();
+    Someone a(board), b(board, {.job = 2}), c(board), d(board, {.job = 2});
+    EXPECT_EQ(a.seat->place(), 0u);
+    EXPECT_EQ(b.seat->place(), 0u);
+    EXPECT_EQ(c.seat->place(), 1u);
+    EXPECT_EQ(d.seat->place(), 1u);
+}
+
+TEST(Board, SeatsAreUsedAgainAndEmpty)
+{
+    auto board = Board::make_private();
+    Someone watcher(board);
+    for (int i = 0; i < 1000; ++i) {
+        Someone guest(board);
+        guest.seat->posted(0, Direction::Out, 5, kNow);
+        ASSERT_EQ(watcher.load(0).in_flight, 5u);
+    }
+    EXPECT_EQ(watcher.load(0).in_flight, 0u);
+    EXPECT_EQ(watcher.load(0).completed, 0u);
+    EXPECT_EQ(board->occupants(kNow).size(), 1u);
+}
+
+TEST(Board, IsFullAtSomeTime)
+{
+    auto board = Board::make_private();
+    std::vector<std::unique_ptr<BoardSeat>> seats;
+    for (unsigned i = 0; i < board::kSeats; ++i) {
+        seats.push_back(BoardSeat::take(board, {}, kNow));
+        ASSERT_NE(seats.back(), nullptr);
+    }
+    EXPECT_EQ(BoardSeat::take(board, {}, kNow), nullptr);
+    for (unsigned i = 0; i < board::kNics; ++i) {
+        EXPECT_EQ(seats[0]->add_nic("nic" + std::to_string(i), 1), int(i));
+    }
+    EXPECT_EQ(seats[0]->add_nic("more", 1), -1);
+    seats[0].reset();
+    /* Nobody uses those NICs any more. */
+    EXPECT_EQ(seats[1]->add_nic("more", 1), 0);
+    EXPECT_NE(BoardSeat::take(board, {}, kNow), nullptr);
+}
+
+/* On the board of this user, which other processes of the machine may use. */
+class SharedBoard : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        std::string error;
+        board_ = Board::open(error);
+        ASSERT_NE(board_, nullptr) << error;
+        seat_ = BoardSeat::take(board_, {.job = 1}, monotonic_now());
+        ASSERT_NE(seat_, nullptr);
+        seat_->add_nic("test-nic", 1);
+    }
+    BoardSeat::Load load() const
+    {
+        std::vector<BoardSeat::NicLoad> loads;
+        seat_->read(monotonic_now(), loads);
+        return loads.at(0)[0];
+    }
+    bool sits_there(pid_t pid) const
+    {
+        for (const auto &who : board_->occupants(monotonic_now())) {
+            if (who.pid == pid) {
+                return true;
+            }
+        }
+        return false;
+    }
+    /* Inherits the mapping, as a process of another program would get it. */
+    std::unique_ptr<Child> sender(uint64_t bytes)
+    {
+        return std::make_unique<Child>([=] {
+            std::string error;
+            auto board = Board::open(error);
+            auto seat  = BoardSeat::take(board, {.job = 1}, monotonic_now());
+            if (seat == nullptr || seat->add_nic("test-nic", 1) != 0) {
+                return false;
+            }
+            seat->posted(0, Direction::Out, bytes, monotonic_now());
+            seat.release();
+            return true;
+        });
+    }
+
+    std::shared_ptr<Board>     board_;
+    std::unique_ptr<BoardSeat> seat_;
+};
+
+TEST_F(SharedBoard, IsOnePerProcess)
+{
+    std::string error;
+    EXPECT_EQ(Board::open(error), board_);
+}
+
+TEST_F(SharedBoard, ShowsOtherProcesses)
+{
+    auto child = sender(12345);
+    ASSERT_TRUE(child->ok());
+    EXPECT_EQ(load().in_flight, 12345u);
+    EXPECT_TRUE(sits_there(child->pid()));
+}
+
+/* Invariant: killing any process leaves no false load behind for longer than
+ * a second; half of it is what a cell needs to become stale. */
+TEST_F(SharedBoard, ForgetsTheKilledWithinASecond)
+{
+    for (bool reaped : {true, false}) {
+        auto child = sender(777);
+        ASSERT_TRUE(child->ok());
+        ASSERT_EQ(load().in_flight, 777u);
+        pid_t pid = child->pid();
+        child->kill(reaped);
+        EXPECT_FALSE(sits_there(pid));
+        int64_t killed = monotonic_now();
+        bool cleared   = false;
+        while (!cleared && monotonic_now() - killed < 3'000'000'000) {
+            seat_->tick(monotonic_now());
+            cleared = load().in_flight == 0;
+            usleep(1000);
+        }
+        EXPECT_TRUE(cleared);
+        EXPECT_LT(monotonic_now() - killed, 1'000'000'000);
+    }
+}
+
+TEST_F(SharedBoard, SeatsOfTheKilledAreTakenAgain)
+{
+    /* More than there are seats, were they not cleared. */
+    for (unsigned i = 0; i < board::kSeats + 50; ++i) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            auto seat = BoardSeat::take(board_, {.job = 1}, monotonic_now());
+            _exit(seat.release() != nullptr ? 0 : 1);
+        }
+        int status = 1;
+        waitpid(pid, &status, 0);
+        ASSERT_EQ(status, 0) << i;
+    }
+}
+
+/* Whatever is in the segment, everything comes back bounded. Sanitizers see
+ * the rest. */
+TEST(Board, NonsenseDoesNoHarm)
+{
+    std::mt19937_64 random(1);
+    auto segment = std::make_unique<uint64_t[]>(sizeof(board::Segment) / 8);
+    for (int round = 0; round < 10; ++round) {
+        auto board = Board::make_private();
+        Someone a(board);
+        for (size_t i = 0; i < sizeof(board::Segment) / 8; ++i) {
+            /* Small numbers, so that some states are valid. */
+            uint64_t value = random();
+            segment[i]     = round % 2 == 0 ? value : value % 3;
+        }
+        board->overwrite(segment.get(), sizeof(board::Segment));
+        std::vector<BoardSeat::NicLoad> loads;
+        a.seat->read(kNow, loads);
+        for (const auto &nic : loads) {
+            for (const auto &load : nic) {
+                EXPECT_LE(load.in_flight, Board::kMostBytes);
+                EXPECT_LE(load.users, board::kSeats);
+                EXPECT_LE(load.highest, Priority::High);
+            }
+        }
+        for (const auto &who : board->occupants(kNow)) {
+            EXPECT_LE(who.name.size(), 16u);
+            for (const auto &use : who.uses) {
+                EXPECT_LT(use.nic, board::kNics);
+                EXPECT_LE(use.in_flight, Board::kMostBytes);
+            }
+        }
+        board->nics();
+        a.seat->posted(0, Direction::Out, 5, kNow);
+        a.seat->ended(0, Direction::Out, 5, true, true, kNow);
+        a.seat->tick(kNow); /* finds that the seat is not ours any more */
+        a.seat->posted(1, Direction::Out, 5, kNow);
+        a.seat->add_nic("eth9", 1);
+        BoardSeat::take(board, {}, kNow);
+    }
+}
+
+} // namespace
+} // namespace fuselink
