@@ -22,6 +22,7 @@ std::vector<Case> limits_cases();
 std::vector<Case> hostile_cases();
 std::vector<Case> event_cases();
 std::vector<Case> rails_cases();
+std::vector<Case> sharing_cases();
 std::vector<Case> native_cases();
 std::vector<Case> settings_cases();
 std::vector<Case> self_cases();

@@ -7,6 +7,7 @@ namespace fuselink {
 namespace {
 
 const char *connect_modes[] = {"auto", "iface", "ep", nullptr};
+const char *priorities[]    = {"low", "normal", "high", nullptr};
 
 } // namespace
 
@@ -90,6 +91,33 @@ ucs_config_field_t iface_config_table[] = {
      "Queue pairs on one NIC port. Peers for whom none is left are talked to\n"
      "by datagrams, which is slower and needs none.",
      offsetof(IfaceConfig, max_qps), UCS_CONFIG_TYPE_UINT},
+
+    {"BOARD", "y",
+     "Share with the other processes of this user on this node what is in\n"
+     "flight on each NIC, through shared memory of which nothing is left when\n"
+     "the last of them ends.",
+     offsetof(IfaceConfig, board), UCS_CONFIG_TYPE_BOOL},
+
+    {"PRIORITY", "normal",
+     "Of the job: a NIC on which a job of higher priority sends is left to it\n"
+     "as long as there is another one. 'low', 'normal' or 'high'; the same in\n"
+     "all processes of a job.",
+     offsetof(IfaceConfig, priority), UCS_CONFIG_TYPE_ENUM(priorities)},
+
+    {"OWN", "auto",
+     "NIC ports that are this process's own: others leave them while it sends.\n"
+     "A list like 'eth0', 'none', or 'auto': with policy 'idle' one for each\n"
+     "process of the job, in turn, with others none.",
+     offsetof(IfaceConfig, own), UCS_CONFIG_TYPE_STRING},
+
+    {"BORROW", "all",
+     "NIC ports of other processes that this one may use while their owners do\n"
+     "not: 'all', 'none', a list, or '^' and a list of ports to leave alone.",
+     offsetof(IfaceConfig, borrow), UCS_CONFIG_TYPE_STRING},
+
+    {"BORROW_MAX", "inf",
+     "Bytes that may be in flight on one NIC port of another process.",
+     offsetof(IfaceConfig, borrow_max), UCS_CONFIG_TYPE_MEMUNITS},
 
     {nullptr, nullptr, nullptr, 0, {}}};
 

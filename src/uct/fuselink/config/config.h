@@ -28,6 +28,11 @@ struct IfaceConfig {
     size_t             inline_get;
     int                connect;
     unsigned           max_qps;
+    int                board;
+    int                priority;
+    char              *own;
+    char              *borrow;
+    size_t             borrow_max;
 };
 
 /* Values of IfaceConfig::connect. */

@@ -20,6 +20,40 @@ constexpr size_t kMaxBulk = size_t{1} << 40;
  * transports use small numbers. */
 constexpr uint8_t kPriority = 100;
 
+bool read_devices(const char *setting, const char *text, DeviceList &list)
+{
+    std::string error;
+    bool ok = DeviceList::parse(text, list, error);
+    if (!ok) {
+        ucs_error("UCX_FUSELINK_%s=%s: %s", setting, text, error.c_str());
+    }
+    return ok;
+}
+
+/* What it says of sharing NICs with other processes. */
+ucs_status_t read_share(const IfaceConfig &config, ShareSettings &share)
+{
+    std::string own = config.own, borrow = config.borrow;
+    DeviceList  list;
+    bool named = own != "auto" && own != "none";
+    if ((named && !read_devices("OWN", config.own, list)) ||
+        (borrow != "none" &&
+         !read_devices("BORROW", config.borrow, share.borrow))) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (config.borrow_max == 0) {
+        ucs_error("UCX_FUSELINK_BORROW_MAX=0: accepted: 1 and more, or 'inf'; "
+                  "UCX_FUSELINK_BORROW=none borrows nothing");
+        return UCS_ERR_INVALID_PARAM;
+    }
+    share.board       = config.board;
+    share.priority    = static_cast<Priority>(config.priority);
+    share.own         = own;
+    share.borrow_none = borrow == "none";
+    share.borrow_max  = config.borrow_max;
+    return UCS_OK;
+}
+
 ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
 {
     settings.policy = sched::find_policy(config.sched);
@@ -56,7 +90,7 @@ ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
     settings.inline_get        = config.inline_get;
     settings.connect_ep        = config.connect == kConnectEp;
     settings.max_qps           = config.max_qps;
-    return UCS_OK;
+    return read_share(config, settings.share);
 }
 
 } // namespace

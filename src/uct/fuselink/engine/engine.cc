@@ -98,6 +98,8 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
                   "UCX_FUSELINK_DEVICES selects the ports to use");
         return UCS_ERR_NO_DEVICE;
     }
+    loads_.open(settings_.share, rails_,
+                settings_.policy == sched::find_policy("idle"));
     return UCS_OK;
 }
 

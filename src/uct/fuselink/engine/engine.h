@@ -8,6 +8,7 @@
 #include "../rail/rail.h"
 #include "../sched/policy.h"
 #include "../transfer/gets.h"
+#include "load_view.h"
 
 #include <memory>
 #include <unordered_map>
@@ -25,6 +26,7 @@ struct EngineSettings {
     bool                 connect_ep = false;
     unsigned             max_qps = 1024; /* on one rail */
     size_t               rx_headroom = 0;
+    ShareSettings        share;
 };
 
 /**
@@ -78,6 +80,7 @@ public:
     const std::vector<std::unique_ptr<Rail>> &rails() const { return rails_; }
     const EngineSettings                     &settings() const { return settings_; }
     Poller                                   &poller() { return poller_; }
+    LoadView                                 &loads() { return loads_; }
     GetTable                                 &gets() { return gets_; }
     RegionTable                              &regions() { return regions_; }
     NicMemory                                &nics() { return nics_; }
@@ -137,6 +140,7 @@ private:
 
     Poller                             poller_;
     std::vector<std::unique_ptr<Rail>> rails_;
+    LoadView                           loads_; /* after the rails */
     wire::RailTable                    table_;
     GetTable                           gets_;
     std::unordered_map<uint64_t, PeerSlot> peers_;

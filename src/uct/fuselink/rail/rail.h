@@ -2,6 +2,7 @@
 #ifndef FUSELINK_RAIL_RAIL_H
 #define FUSELINK_RAIL_RAIL_H
 
+#include "../sched/policy.h"
 #include "../sched/rate_meter.h"
 #include "../wire/address.h"
 #include "candidates.h"
@@ -86,6 +87,15 @@ public:
      *  rate, and the paths with bytes in flight. */
     sched::RateMeter meter{sched::Rate()};
     unsigned         busy_paths = 0;
+
+    /** The other processes of the node on this NIC; LoadView keeps it. */
+    struct Load {
+        int          nic = -1;  /* on the load board; -1: not there */
+        bool         own = false;
+        sched::Bytes ahead;     /* in flight, of others */
+        sched::PathView::Standing standing = sched::PathView::Standing::Free;
+    };
+    Load load;
 
 private:
     Rail() = default;

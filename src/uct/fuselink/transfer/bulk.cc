@@ -16,6 +16,20 @@ namespace {
  * decides only where the rails are equal otherwise. */
 constexpr sched::Nanos kFarOverhead(1000);
 
+/* What other processes of the node have on the NIC. */
+void consider_others(const LoadView &loads, const Rail &rail,
+                     const sched::Limits &limits, sched::PathView &view)
+{
+    using Standing = sched::PathView::Standing;
+    view.ahead     = rail.load.ahead;
+    view.standing  = rail.load.standing;
+    if (view.standing == Standing::Lent) {
+        view.window = std::min(view.window, loads.borrow_max());
+    } else if (view.standing == Standing::Taken) {
+        view.window = limits.min_chunk; /* if there is no other NIC at all */
+    }
+}
+
 } // namespace
 
 BulkSender::BulkSender(Peer &peer) : peer_(peer)
@@ -178,6 +192,8 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer)
     Pick            usable[sched::max_paths];
     size_t          count = 0;
     sched::Nanos    now   = now_ns();
+    LoadView       &loads = peer_.engine().loads();
+    loads.refresh(now);
     for (auto &candidate : paths_) {
         Path &p    = *candidate;
         if (p.state == Path::State::Out) {
@@ -206,6 +222,7 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer)
                 views[count].window,
                 sched::window_share(p.rail.meter, now, settings.limits,
                                     p.sharers()));
+            consider_others(loads, p.rail, settings.limits, views[count]);
         }
         ++count;
     }

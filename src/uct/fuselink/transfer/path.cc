@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "path.h"
 
+#include "../engine/engine.h"
 #include "../rail/rail.h"
 #include "clock.h"
 
@@ -36,6 +37,7 @@ void Path::posted(sched::Bytes length)
     rail.busy_paths += meter.in_flight().is_zero();
     meter.on_post(now, length);
     rail.meter.on_post(now, length);
+    rail.engine().loads().posted(rail, length);
 }
 
 void Path::ended(sched::Bytes length, bool arrived)
@@ -49,6 +51,7 @@ void Path::ended(sched::Bytes length, bool arrived)
         rail.meter.on_abandon(now, length);
     }
     rail.busy_paths -= meter.in_flight().is_zero();
+    rail.engine().loads().ended(rail, length, arrived);
 }
 
 uint32_t Path::sharers() const

@@ -1,0 +1,156 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "load_view.h"
+
+#include "../../../ucs_ext/job.h"
+#include "../ucx.h"
+
+#include <algorithm>
+#include <ctime>
+
+namespace fuselink {
+namespace {
+
+/* Reading the board costs some nanoseconds per seat and NIC; a chunk lasts
+ * milliseconds. */
+constexpr sched::Nanos kRefresh = sched::Nanos::micros(200);
+
+/* Looking after other seats: a system call each. */
+constexpr sched::Nanos kTick = sched::Nanos::millis(1);
+
+/* The board's clock, not that of sched: UCS's counts processor cycles, whose
+ * length each process measures for itself. */
+int64_t board_now()
+{
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+} // namespace
+
+void LoadView::open(const ShareSettings &settings,
+                    const std::vector<std::unique_ptr<Rail>> &rails,
+                    bool by_place)
+{
+    settings_ = settings;
+    for (const auto &rail : rails) {
+        rails_.push_back(rail.get());
+    }
+    if (!settings.board) {
+        return;
+    }
+    std::string error;
+    auto board = Board::open(error);
+    if (board == nullptr) {
+        ucs_diag("fuselink: no load board, so other processes of this node are "
+                 "not seen: %s", error.c_str());
+        return;
+    }
+    seat_ = BoardSeat::take(board,
+                            {.job = job_number(),
+                             .priority = settings.priority},
+                            board_now());
+    if (seat_ == nullptr) {
+        ucs_diag("fuselink: the load board of this node has no free seat");
+        return;
+    }
+    for (Rail *rail : rails_) {
+        rail->load.nic = seat_->add_nic(rail->control().device(),
+                                        static_cast<uint64_t>(std::min(
+                                            rail->speed(), 1e18)));
+    }
+    take_own_nics(by_place);
+    next_ = sched::Nanos();
+}
+
+void LoadView::take_own_nics(bool by_place)
+{
+    auto take = [&](Rail &rail) {
+        rail.load.own = true;
+        seat_->own(rail.load.nic);
+    };
+    if (settings_.own == "none" || rails_.empty()) {
+        return;
+    }
+    if (settings_.own == "auto") {
+        if (by_place) {
+            take(*rails_[seat_->place() % rails_.size()]);
+        }
+        return;
+    }
+    DeviceList  list;
+    std::string error;
+    if (!DeviceList::parse(settings_.own, list, error)) {
+        return; /* was refused when the settings were read */
+    }
+    for (Rail *rail : rails_) {
+        if (list.allows(rail->control().device())) {
+            take(*rail);
+        }
+    }
+    for (const auto &name : list.names()) {
+        bool known = std::any_of(rails_.begin(), rails_.end(),
+                                 [&](const Rail *rail) {
+                                     return rail->control().device() == name;
+                                 });
+        if (!known) {
+            ucs_warn("UCX_FUSELINK_OWN: '%s' is not a rail", name.c_str());
+        }
+    }
+}
+
+sched::PathView::Standing
+LoadView::standing(const Rail &rail, const BoardSeat::Load &others) const
+{
+    using Standing = sched::PathView::Standing;
+    if (others.users != 0 && others.highest > settings_.priority) {
+        return Standing::Taken;
+    }
+    if (rail.load.own) {
+        return Standing::Own;
+    }
+    if (!others.owned) {
+        return Standing::Free;
+    }
+    bool may = !settings_.borrow_none &&
+               settings_.borrow.allows(rail.control().device());
+    return may && !others.owner ? Standing::Lent : Standing::Taken;
+}
+
+void LoadView::update(sched::Nanos now)
+{
+    next_         = now + kRefresh;
+    int64_t clock = board_now();
+    if (now >= next_tick_) {
+        next_tick_ = now + kTick;
+        seat_->tick(clock);
+    }
+    seat_->read(clock, loads_);
+    for (Rail *rail : rails_) {
+        if (rail->load.nic >= 0) {
+            const auto &out = loads_[static_cast<size_t>(rail->load.nic)]
+                                    [static_cast<size_t>(Direction::Out)];
+            rail->load.ahead    = sched::Bytes(out.in_flight);
+            rail->load.standing = standing(*rail, out);
+        }
+    }
+}
+
+void LoadView::posted(const Rail &rail, sched::Bytes length)
+{
+    if (seat_ != nullptr) {
+        seat_->posted(rail.load.nic, Direction::Out, length.count(),
+                      board_now());
+    }
+}
+
+void LoadView::ended(const Rail &rail, sched::Bytes length, bool arrived)
+{
+    if (seat_ != nullptr) {
+        bool lent = rail.load.standing == sched::PathView::Standing::Lent;
+        seat_->ended(rail.load.nic, Direction::Out, length.count(), arrived,
+                     lent, board_now());
+    }
+}
+
+} // namespace fuselink

@@ -1,0 +1,72 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_ENGINE_LOAD_VIEW_H
+#define FUSELINK_ENGINE_LOAD_VIEW_H
+
+#include "../../../ucs_ext/board_seat.h"
+#include "../config/device_list.h"
+#include "../rail/rail.h"
+#include "../sched/policy.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fuselink {
+
+/** What the user's settings say of sharing NICs with other processes. */
+struct ShareSettings {
+    bool        board    = true;
+    Priority    priority = Priority::Normal;
+    std::string own      = "auto"; /* as UCX_FUSELINK_OWN has it */
+    DeviceList  borrow;            /* NICs of others that may be used */
+    bool        borrow_none = false;
+    size_t      borrow_max  = SIZE_MAX; /* bytes in flight on one of them */
+};
+
+/**
+ * What an engine knows of the load of its NICs by other processes of the node,
+ * and tells them of its own. Without shared memory, or with
+ * UCX_FUSELINK_BOARD=n, nothing is known and every NIC is free.
+ *
+ * Belongs to the engine's thread.
+ */
+class LoadView {
+public:
+    /** Takes a seat on the board for these rails, which are all there are.
+     *  @param by_place without UCX_FUSELINK_OWN each process of a job owns one
+     *                  NIC, in turn */
+    void open(const ShareSettings &settings,
+              const std::vector<std::unique_ptr<Rail>> &rails, bool by_place);
+
+    /** Brings Rail::load up to date if that was long ago. */
+    void refresh(sched::Nanos now)
+    {
+        if (now >= next_) {
+            update(now);
+        }
+    }
+
+    /** A chunk begins on the rail; it has arrived, or never will. */
+    void posted(const Rail &rail, sched::Bytes length);
+    void ended(const Rail &rail, sched::Bytes length, bool arrived);
+
+    /** The most that may be in flight on another's NIC. */
+    sched::Bytes borrow_max() const { return sched::Bytes(settings_.borrow_max); }
+
+private:
+    void                      update(sched::Nanos now);
+    void                      take_own_nics(bool by_place);
+    sched::PathView::Standing standing(const Rail            &rail,
+                                       const BoardSeat::Load &others) const;
+
+    ShareSettings                   settings_;
+    std::unique_ptr<BoardSeat>      seat_;
+    std::vector<Rail *>             rails_;
+    std::vector<BoardSeat::NicLoad> loads_; /* by number on the seat */
+    sched::Nanos                    next_      = sched::Nanos::max();
+    sched::Nanos                    next_tick_ = sched::Nanos();
+};
+
+} // namespace fuselink
+
+#endif

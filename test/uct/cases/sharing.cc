@@ -1,0 +1,173 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* NICs that other processes of the node use as well. The other process is this
+ * one on a second seat of the load board: what matters is what it says there. */
+
+#include "harness/nics.h"
+#include "../stack/link.h"
+#include "cases.h"
+#include "../../../src/ucs_ext/board_seat.h"
+
+#include <atomic>
+#include <ctime>
+#include <functional>
+#include <thread>
+
+namespace fltest {
+namespace {
+
+using fuselink::Board;
+using fuselink::BoardSeat;
+using fuselink::Direction;
+using fuselink::Priority;
+
+constexpr size_t kSize = 8 << 20;
+
+int64_t monotonic_now()
+{
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+/* Says that it has a megabyte in flight on nic0, over and over, if it sends. */
+class Neighbour {
+public:
+    struct Traits {
+        bool     owns     = false;
+        bool     sends    = false;
+        Priority priority = Priority::Normal;
+    };
+
+    explicit Neighbour(const Traits &traits)
+    {
+        std::string error;
+        auto board = Board::open(error);
+        REQUIRE(board != nullptr, "no board: %s", error.c_str());
+        seat_ = BoardSeat::take(board,
+                                {.job = 1, .priority = traits.priority},
+                                monotonic_now());
+        REQUIRE(seat_ != nullptr, "no seat");
+        nic_ = seat_->add_nic("nic0", 1);
+        REQUIRE(nic_ >= 0, "no room for a NIC");
+        if (traits.owns) {
+            seat_->own(nic_);
+        }
+        if (traits.sends) {
+            show();
+            thread_ = std::thread([this] {
+                timespec pause{0, 20'000'000};
+                while (!stop_) {
+                    show();
+                    nanosleep(&pause, nullptr);
+                }
+            });
+        }
+    }
+    ~Neighbour()
+    {
+        stop_ = true;
+        if (thread_.joinable()) {
+            thread_.join();
+        }
+    }
+
+private:
+    void show()
+    {
+        seat_->set_in_flight(nic_, Direction::Out, 1 << 20, monotonic_now());
+    }
+
+    std::unique_ptr<BoardSeat> seat_;
+    int                        nic_ = -1;
+    std::atomic<bool>          stop_{false};
+    std::thread                thread_;
+};
+
+/* A put of all the memory; what went over nic0, as a part of the whole. */
+double part_of_nic0(Link &link)
+{
+    NicBytes bytes;
+    Op put;
+    link.ep().put_zcopy(link.memory().iov(0, kSize), link.remote(), kSize,
+                        &put);
+    link.ep().finish(put, "put");
+    std::vector<uint64_t> sent = bytes.sent();
+    REQUIRE(!sent.empty(), "no NIC");
+    return double(sent[0]) / kSize;
+}
+
+/* With the neighbour nic0 carries less than `most` of a transfer, or more than
+ * `least`; before he came and when he has gone it carries its share. */
+void beside(Session &session, const Neighbour::Traits &traits, double least,
+            double most)
+{
+    constexpr double kShare = 0.1; /* of a quarter */
+    Channel channel = session.connection();
+    Link link(channel, {.memory = 2 * kSize});
+    fill(link.memory().data(), kSize, 60);
+    link.settle();
+    if (session.active()) {
+        part_of_nic0(link); /* until speeds are known */
+        double before = part_of_nic0(link), during;
+        {
+            Neighbour neighbour(traits);
+            timespec pause{0, 5'000'000};
+            nanosleep(&pause, nullptr);
+            during = part_of_nic0(link);
+        }
+        double after = part_of_nic0(link);
+        REQUIRE(before > kShare && after > kShare,
+                "without a neighbour nic0 carried %.3f and %.3f", before,
+                after);
+        REQUIRE(during >= least && during <= most,
+                "beside the neighbour nic0 carried %.3f, wanted %.2f to %.2f",
+                during, least, most);
+    }
+    link.meet();
+    if (!session.active()) {
+        require_pattern(link.memory().at(kSize), kSize, 60, "put");
+    }
+    link.meet();
+}
+
+Case make(const std::string &name, const Neighbour::Traits &traits,
+          double least, double most, std::vector<Setting> settings = {})
+{
+    auto run = [=](Session &session) {
+        beside(session, traits, least, most);
+    };
+    return {"rails.sharing." + name, run, run, settings};
+}
+
+Setting mine(const char *name, const char *value)
+{
+    return {Side::Active, std::string("UCX_FUSELINK_") + name, value};
+}
+
+} // namespace
+
+std::vector<Case> sharing_cases()
+{
+    /* Messages of fuselink's own may go over it all the same. */
+    constexpr double kNothing = 0.02, kShare = 0.1;
+    const Neighbour::Traits owner{.owns = true, .sends = true};
+    const Neighbour::Traits idle_owner{.owns = true};
+    const Neighbour::Traits boss{.sends = true, .priority = Priority::High};
+
+    return {
+        make("owner_sends", owner, 0, kNothing),
+        make("owner_rests", idle_owner, kShare, 1),
+        make("owner_lends_nothing", idle_owner, 0, kNothing,
+             {mine("BORROW", "none")}),
+        make("owner_lends_others", idle_owner, 0, kNothing,
+             {mine("BORROW", "^nic0")}),
+        make("own_as_well", owner, kShare, 1, {mine("OWN", "nic0")}),
+        make("higher_priority", boss, 0, kNothing),
+        make("same_priority", boss, kShare, 1, {mine("PRIORITY", "high")}),
+        make("without_board", owner, kShare, 1, {mine("BOARD", "n")}),
+        make("with_stripe", owner, kShare, 1, {mine("SCHED", "stripe")}),
+    };
+}
+
+} // namespace fltest
