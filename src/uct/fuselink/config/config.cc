@@ -60,7 +60,8 @@ ucs_config_field_t iface_config_table[] = {
      "           flight and measured speed\n"
      "  plan   - what a plan over all transfers posted together says; finish\n"
      "           where there is none\n"
-     "  auto   - plan where there is one, else finish",
+     "  auto   - plan where there is one, else finish\n"
+     "The transport makes no plans yet.",
      offsetof(IfaceConfig, sched), UCS_CONFIG_TYPE_STRING},
 
     {"MIN_CHUNK", "16k",
