@@ -2,11 +2,13 @@
 #include "board.h"
 
 #include "board_layout.h"
+#include "hash.h"
 #include "node.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 
 namespace fuselink {
@@ -51,11 +53,9 @@ template <size_t N> std::string read_text(const Word (&words)[N])
 /* The same device of another network namespace is another NIC. */
 uint64_t nic_key(const std::string &name)
 {
-    uint64_t key = network_signature(0);
-    for (char c : name) {
-        key = (key ^ static_cast<uint8_t>(c)) * 0x100000001b3u;
-    }
-    return key != 0 ? key : 1;
+    Hash hash(network_signature(0));
+    hash.add(std::string_view(name));
+    return hash.nonzero();
 }
 
 } // namespace
@@ -90,6 +90,13 @@ std::shared_ptr<Board> Board::make_private()
 }
 
 Board::~Board() = default;
+
+int64_t Board::now()
+{
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
 
 unsigned Board::seats_used() const
 {

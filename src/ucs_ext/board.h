@@ -64,6 +64,10 @@ public:
     /** The same in memory of its own, for tests. */
     static std::shared_ptr<Board> make_private();
 
+    /** The board's clock. Not UCS's: that counts processor cycles, whose length
+     *  each process measures for itself. */
+    static int64_t now();
+
     ~Board();
     Board(const Board &)            = delete;
     Board &operator=(const Board &) = delete;

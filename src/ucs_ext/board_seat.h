@@ -49,8 +49,8 @@ public:
      *  it. */
     void own(int nic);
 
-    /** The lowest number of seats before ours that use this NIC and are of the
-     *  same job: a process's place among its siblings, to spread by. */
+    /** How many seats before ours are of the same job: a process's place among
+     *  its siblings, to spread by. */
     unsigned place() const;
 
     /* The fast path: a few plain stores. */

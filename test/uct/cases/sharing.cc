@@ -23,13 +23,6 @@ using fuselink::Priority;
 
 constexpr size_t kSize = 8 << 20;
 
-int64_t monotonic_now()
-{
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
-
 /* Says that it has a megabyte in flight on nic0, over and over, if it sends. */
 class Neighbour {
 public:
@@ -46,7 +39,7 @@ public:
         REQUIRE(board != nullptr, "no board: %s", error.c_str());
         seat_ = BoardSeat::take(board,
                                 {.job = 1, .priority = traits.priority},
-                                monotonic_now());
+                                Board::now());
         REQUIRE(seat_ != nullptr, "no seat");
         nic_ = seat_->add_nic("nic0", 1);
         REQUIRE(nic_ >= 0, "no room for a NIC");
@@ -75,7 +68,7 @@ public:
 private:
     void show()
     {
-        seat_->set_in_flight(nic_, Direction::Out, 1 << 20, monotonic_now());
+        seat_->set_in_flight(nic_, Direction::Out, 1 << 20, Board::now());
     }
 
     std::unique_ptr<BoardSeat> seat_;

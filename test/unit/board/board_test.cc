@@ -158,19 +158,19 @@ protected:
         std::string error;
         board_ = Board::open(error);
         ASSERT_NE(board_, nullptr) << error;
-        seat_ = BoardSeat::take(board_, {.job = 1}, monotonic_now());
+        seat_ = BoardSeat::take(board_, {.job = 1}, Board::now());
         ASSERT_NE(seat_, nullptr);
         seat_->add_nic("test-nic", 1);
     }
     BoardSeat::Load load() const
     {
         std::vector<BoardSeat::NicLoad> loads;
-        seat_->read(monotonic_now(), loads);
+        seat_->read(Board::now(), loads);
         return loads.at(0)[0];
     }
     bool sits_there(pid_t pid) const
     {
-        for (const auto &who : board_->occupants(monotonic_now())) {
+        for (const auto &who : board_->occupants(Board::now())) {
             if (who.pid == pid) {
                 return true;
             }
@@ -183,11 +183,11 @@ protected:
         return std::make_unique<Child>([=] {
             std::string error;
             auto board = Board::open(error);
-            auto seat  = BoardSeat::take(board, {.job = 1}, monotonic_now());
+            auto seat  = BoardSeat::take(board, {.job = 1}, Board::now());
             if (seat == nullptr || seat->add_nic("test-nic", 1) != 0) {
                 return false;
             }
-            seat->posted(0, Direction::Out, bytes, monotonic_now());
+            seat->posted(0, Direction::Out, bytes, Board::now());
             seat.release();
             return true;
         });
@@ -222,15 +222,15 @@ TEST_F(SharedBoard, ForgetsTheKilledWithinASecond)
         pid_t pid = child->pid();
         child->kill(reaped);
         EXPECT_FALSE(sits_there(pid));
-        int64_t killed = monotonic_now();
+        int64_t killed = Board::now();
         bool cleared   = false;
-        while (!cleared && monotonic_now() - killed < 3'000'000'000) {
-            seat_->tick(monotonic_now());
+        while (!cleared && Board::now() - killed < 3'000'000'000) {
+            seat_->tick(Board::now());
             cleared = load().in_flight == 0;
             usleep(1000);
         }
         EXPECT_TRUE(cleared);
-        EXPECT_LT(monotonic_now() - killed, 1'000'000'000);
+        EXPECT_LT(Board::now() - killed, 1'000'000'000);
     }
 }
 
@@ -240,7 +240,7 @@ TEST_F(SharedBoard, SeatsOfTheKilledAreTakenAgain)
     for (unsigned i = 0; i < board::kSeats + 50; ++i) {
         pid_t pid = fork();
         if (pid == 0) {
-            auto seat = BoardSeat::take(board_, {.job = 1}, monotonic_now());
+            auto seat = BoardSeat::take(board_, {.job = 1}, Board::now());
             _exit(seat.release() != nullptr ? 0 : 1);
         }
         int status = 1;

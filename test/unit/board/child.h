@@ -3,7 +3,6 @@
 #define FUSELINK_TEST_UNIT_BOARD_CHILD_H
 
 #include <csignal>
-#include <ctime>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,12 +58,5 @@ private:
     pid_t pid_ = 0;
     bool  ok_  = false;
 };
-
-inline int64_t monotonic_now()
-{
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 
 #endif

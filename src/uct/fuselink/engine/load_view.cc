@@ -5,7 +5,6 @@
 #include "../ucx.h"
 
 #include <algorithm>
-#include <ctime>
 
 namespace fuselink {
 namespace {
@@ -16,15 +15,6 @@ constexpr sched::Nanos kRefresh = sched::Nanos::micros(200);
 
 /* Looking after other seats: a system call each. */
 constexpr sched::Nanos kTick = sched::Nanos::millis(1);
-
-/* The board's clock, not that of sched: UCS's counts processor cycles, whose
- * length each process measures for itself. */
-int64_t board_now()
-{
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
-}
 
 } // namespace
 
@@ -49,7 +39,7 @@ void LoadView::open(const ShareSettings &settings,
     seat_ = BoardSeat::take(board,
                             {.job = job_number(),
                              .priority = settings.priority},
-                            board_now());
+                            Board::now());
     if (seat_ == nullptr) {
         ucs_diag("fuselink: the load board of this node has no free seat");
         return;
@@ -120,7 +110,7 @@ LoadView::standing(const Rail &rail, const BoardSeat::Load &others) const
 void LoadView::update(sched::Nanos now)
 {
     next_         = now + kRefresh;
-    int64_t clock = board_now();
+    int64_t clock = Board::now();
     if (now >= next_tick_) {
         next_tick_ = now + kTick;
         seat_->tick(clock);
@@ -140,7 +130,7 @@ void LoadView::posted(const Rail &rail, sched::Bytes length)
 {
     if (seat_ != nullptr) {
         seat_->posted(rail.load.nic, Direction::Out, length.count(),
-                      board_now());
+                      Board::now());
     }
 }
 
@@ -149,7 +139,7 @@ void LoadView::ended(const Rail &rail, sched::Bytes length, bool arrived)
     if (seat_ != nullptr) {
         bool lent = rail.load.standing == sched::PathView::Standing::Lent;
         seat_->ended(rail.load.nic, Direction::Out, length.count(), arrived,
-                     lent, board_now());
+                     lent, Board::now());
     }
 }
 
