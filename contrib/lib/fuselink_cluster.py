@@ -17,7 +17,7 @@ _TOOL = Path(__file__).resolve().parents[1] / "cluster"
 # What a person has set for other jobs must not change what is measured; the
 # library to measure is the exception.
 _DROPPED = re.compile(r"(UCX_|OMPI_|PMIX_|ORTE_|OPAL_|FUSELINK)")
-_KEPT = {"FUSELINK_LIB", "FUSELINK_CLUSTER_DIR", "FUSELINK_GUEST_MEMORY",
+_KEPT = {"FUSELINK_LIB", "FUSELINK_CUDASIM", "FUSELINK_CLUSTER_DIR", "FUSELINK_GUEST_MEMORY",
          "FUSELINK_GUEST_CPUS"}
 
 
@@ -46,7 +46,7 @@ class Cluster:
     """
 
     def __init__(self, prefix=None, rates=None, hosts=2, name=None,
-                 rdma=False):
+                 rdma=False, topology=""):
         self.owned = name is None
         self._watcher = None
         self._running = set()
@@ -54,6 +54,7 @@ class Cluster:
         self.hosts = hosts
         self.rates = rates
         self.rdma = rdma
+        self.topology = topology      # of emulated GPUs, "" for none
 
     def __enter__(self):
         if not self.owned:
@@ -66,6 +67,7 @@ class Cluster:
             start_new_session=True)
         # A virtual machine takes a minute or two to boot.
         self._tool("up", *(["--rdma"] if self.rdma else []),
+                   *(["--topology", self.topology] if self.topology else []),
                    "--hosts", str(self.hosts),
                    "--rates", ",".join(self.rates),
                    timeout=300 if self.rdma else 60)

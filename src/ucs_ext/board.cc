@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 #include <mutex>
+#include <unistd.h>
 
 namespace fuselink {
 
@@ -18,6 +19,9 @@ using board::kSeats;
 using board::Word;
 
 namespace {
+
+/* Users whose boards are shown at once. */
+constexpr size_t kMostWatched = 64;
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
@@ -73,17 +77,36 @@ std::shared_ptr<Board> Board::open(std::string &error)
         if (shared == nullptr) {
             return nullptr;
         }
-        board           = std::shared_ptr<Board>(new Board);
-        board->segment_ = static_cast<board::Segment *>(shared->memory());
-        board->shared_  = std::move(shared);
-        known           = board;
+        board = std::shared_ptr<Board>(new Board);
+        board->use(std::move(shared));
+        known = board;
     }
     return board;
+}
+
+void Board::use(std::unique_ptr<SharedSegment> shared)
+{
+    segment_ = static_cast<board::Segment *>(shared->memory());
+    owner_   = shared->owner();
+    shared_  = std::move(shared);
+}
+
+std::vector<std::shared_ptr<const Board>> Board::watch()
+{
+    std::vector<std::shared_ptr<const Board>> boards;
+    for (auto &shared : SharedSegment::watch(
+             board::kMagic, sizeof(board::Segment), kMostWatched)) {
+        std::shared_ptr<Board> board(new Board);
+        board->use(std::move(shared));
+        boards.push_back(std::move(board));
+    }
+    return boards;
 }
 
 std::shared_ptr<Board> Board::make_private()
 {
     std::shared_ptr<Board> board(new Board);
+    board->owner_   = geteuid();
     board->own_     = std::make_unique<board::Segment>();
     board->segment_ = board->own_.get();
     return board;
@@ -230,9 +253,8 @@ std::vector<Board::Occupant> Board::occupants(int64_t now) const
         if (!present(i) || is_gone(i, now)) {
             continue;
         }
-        Occupant who;
-        who.pid      = id.pid();
-        who.name     = read_text(seat.name);
+        Occupant who{.seat = i, .process = id, .pid = id.pid(),
+                     .name = read_text(seat.name)};
         who.job      = seat.job.load(kRelaxed);
         who.priority = static_cast<Priority>(
             std::min<uint64_t>(seat.rank.load(kRelaxed), 2));
@@ -245,11 +267,12 @@ std::vector<Board::Occupant> Board::occupants(int64_t now) const
             for (auto direction : {Direction::Out, Direction::In}) {
                 const auto &cell =
                     segment_->cells[i][nic][static_cast<size_t>(direction)];
+                const board::Cell::Look look = cell.look(now);
                 Use use;
                 use.nic       = nic;
                 use.direction = direction;
-                use.active    = cell.active(now);
-                use.in_flight = cell.flying(now);
+                use.active    = look.active;
+                use.in_flight = look.flying;
                 use.completed = std::min(cell.completed.load(kRelaxed),
                                          kMostBytes * kSeats);
                 use.borrowed  = std::min(cell.borrowed.load(kRelaxed),

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace fuselink {
@@ -51,6 +52,11 @@ public:
      *  more: between two messages nobody takes his NIC. In ns. */
     static constexpr int64_t kHold = 2'000'000;
 
+    /** Whoever had something in flight so short a time ago is one of those
+     *  who share the NIC: the calls of a program come again after a pause in
+     *  which it computes. In ns. */
+    static constexpr int64_t kRecent = 200'000'000;
+
     /** A process of another PID namespace, whose end we cannot see, is not
      *  listed, and loses its seat if there is no other, after so long without
      *  a sign of life, ns. */
@@ -60,6 +66,11 @@ public:
      *  the process, as long as somebody holds it. nullptr if shared memory
      *  cannot be had; `error` says why. */
     static std::shared_ptr<Board> open(std::string &error);
+
+    /** The boards that this process may read, of its own user and of others,
+     *  for people who look. Takes no seat and can write nothing; boards of as
+     *  many users as a person would read of. */
+    static std::vector<std::shared_ptr<const Board>> watch();
 
     /** The same in memory of its own, for tests. */
     static std::shared_ptr<Board> make_private();
@@ -73,6 +84,9 @@ public:
     Board &operator=(const Board &) = delete;
 
     /* --- for people who look; these allocate --- */
+
+    /** The user whose board it is. */
+    uid_t owner() const { return owner_; }
 
     struct Nic {
         unsigned    index;
@@ -89,7 +103,9 @@ public:
         bool      own;
     };
     struct Occupant {
-        int32_t          pid;
+        unsigned         seat;
+        ProcessId        process;
+        int32_t          pid; /* of `process` */
         std::string      name; /* of the program */
         uint64_t         job;
         Priority         priority;
@@ -109,6 +125,7 @@ private:
 
     Board() = default;
 
+    void     use(std::unique_ptr<SharedSegment> shared);
     bool     present(unsigned seat) const;
     unsigned seats_used() const;
     void     clear(unsigned seat);
@@ -120,6 +137,7 @@ private:
     std::unique_ptr<SharedSegment>  shared_; /* or */
     std::unique_ptr<board::Segment> own_;
     board::Segment                 *segment_ = nullptr;
+    uid_t                           owner_   = 0;
 };
 
 } // namespace fuselink

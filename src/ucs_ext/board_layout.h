@@ -58,21 +58,31 @@ struct alignas(64) Cell {
     Word borrowed;  /* of these, while the NIC was another's */
     Word stamp;     /* of the last change, CLOCK_MONOTONIC ns; 0: never used */
 
-    /* ns since the last change; a stamp of the future is nonsense. */
-    int64_t age(int64_t now) const
+    /* What it says at a moment. */
+    struct Look {
+        uint64_t flying;    /* bytes; 0 if they are stale */
+        uint64_t completed;
+        bool     active;    /* has, or just had, bytes in flight */
+        bool     recent;    /* or had not long ago */
+    };
+
+    /* Every word once: it may change meanwhile. */
+    Look look(int64_t now) const
     {
-        auto at = static_cast<int64_t>(stamp.load(std::memory_order_relaxed));
-        return at > 0 && at <= now + Board::kHold ? now - at : INT64_MAX;
-    }
-    uint64_t flying(int64_t now) const
-    {
-        uint64_t bytes = in_flight.load(std::memory_order_relaxed);
-        return age(now) < Board::kStale ? std::min(bytes, Board::kMostBytes) :
-                                          0;
-    }
-    bool active(int64_t now) const
-    {
-        return flying(now) != 0 || age(now) < Board::kHold;
+        constexpr auto relaxed = std::memory_order_relaxed;
+        const auto at = static_cast<int64_t>(stamp.load(relaxed));
+        if (at <= 0 || at > now + Board::kHold) {
+            return {}; /* never used, or of the future: nonsense */
+        }
+        const int64_t  age   = now - at;
+        const uint64_t bytes = in_flight.load(relaxed);
+        Look look;
+        look.flying    = age < Board::kStale ?
+                             std::min(bytes, Board::kMostBytes) : 0;
+        look.completed = std::min(completed.load(relaxed), Board::kMostBytes);
+        look.active    = look.flying != 0 || age < Board::kHold;
+        look.recent    = age < Board::kRecent;
+        return look;
     }
 };
 

@@ -168,11 +168,14 @@ void BoardSeat::set_in_flight(int nic, Direction direction, uint64_t bytes,
     c->stamp.store(static_cast<uint64_t>(now), kRelaxed);
 }
 
-void BoardSeat::read(int64_t now, std::vector<NicLoad> &loads) const
+void BoardSeat::read(Direction direction, int64_t now,
+                     std::vector<Load> &loads) const
 {
     const board::Segment &segment = *board_->segment_;
-    loads.assign(nics_.size(), NicLoad{});
-    for (unsigned i = 0; i < board_->seats_used(); ++i) {
+    const auto            way     = static_cast<size_t>(direction);
+    const unsigned        used    = board_->seats_used();
+    loads.assign(nics_.size(), Load{});
+    for (unsigned i = 0; i < used; ++i) {
         if (i == index_ || !board_->present(i)) {
             continue;
         }
@@ -182,25 +185,26 @@ void BoardSeat::read(int64_t now, std::vector<NicLoad> &loads) const
         const auto priority     = static_cast<Priority>(
             std::min<uint64_t>(seat.rank.load(kRelaxed), 2));
         for (size_t n = 0; n < nics_.size(); ++n) {
-            if ((nics >> nics_[n] & 1) == 0) {
+            const uint64_t bit = uint64_t{1} << nics_[n];
+            if ((nics & bit) == 0) {
                 continue;
             }
-            const bool own = (direct >> nics_[n] & 1) != 0;
-            for (size_t d = 0; d < 2; ++d) {
-                const board::Cell &c = segment.cells[i][nics_[n]][d];
-                Load &load           = loads[n][d];
-                load.owned           = load.owned || own;
-                load.completed += std::min(c.completed.load(kRelaxed),
-                                           Board::kMostBytes);
-                if (!c.active(now)) {
-                    continue;
-                }
-                load.in_flight = std::min(load.in_flight + c.flying(now),
-                                          Board::kMostBytes);
-                load.users += 1;
-                load.owner   = load.owner || own;
-                load.highest = std::max(load.highest, priority);
+            const bool own              = (direct & bit) != 0;
+            const board::Cell::Look cell =
+                segment.cells[i][nics_[n]][way].look(now);
+            Load &load      = loads[n];
+            load.owned      = load.owned || own;
+            load.completed += cell.completed;
+            if (!cell.active) {
+                load.sharers += cell.recent;
+                continue;
             }
+            load.in_flight = std::min(load.in_flight + cell.flying,
+                                      Board::kMostBytes);
+            load.sharers  += 1;
+            load.users    += 1;
+            load.owner     = load.owner || own;
+            load.highest   = std::max(load.highest, priority);
         }
     }
 }

@@ -4,7 +4,6 @@
 
 #include "board.h"
 
-#include <array>
 #include <vector>
 
 namespace fuselink {
@@ -25,11 +24,11 @@ public:
         uint64_t in_flight = 0; /* bytes; at most Board::kMostBytes */
         uint64_t completed = 0; /* bytes in all; goes back when one leaves */
         uint32_t users     = 0; /* that have, or just had, bytes in flight */
+        uint32_t sharers   = 0; /* or had not long ago (Board::kRecent) */
         bool     owned     = false; /* somebody's own NIC, active or not */
         bool     owner     = false; /* its owner is among the users */
         Priority highest   = Priority::Low; /* of the users */
     };
-    using NicLoad = std::array<Load, 2>; /* by Direction */
 
     /** A free seat of the board; nullptr if there is none. */
     static std::unique_ptr<BoardSeat> take(std::shared_ptr<Board> board,
@@ -63,9 +62,9 @@ public:
     void set_in_flight(int nic, Direction direction, uint64_t bytes,
                        int64_t now);
 
-    /** Adds up what the others have; one entry per NIC, in the order of
-     *  add_nic(). Some nanoseconds per seat and NIC. */
-    void read(int64_t now, std::vector<NicLoad> &loads) const;
+    /** Adds up what the others have in one direction; one entry per NIC, in
+     *  the order of add_nic(). A few nanoseconds per seat and NIC. */
+    void read(Direction direction, int64_t now, std::vector<Load> &loads) const;
 
     /** Once in a while: shows that we live, and looks after one other seat.
      *  A system call. */

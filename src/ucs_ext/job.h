@@ -3,6 +3,8 @@
 #define FUSELINK_UCS_EXT_JOB_H
 
 #include <cstdint>
+#include <string>
+#include <sys/types.h>
 
 namespace fuselink {
 
@@ -13,6 +15,20 @@ namespace fuselink {
  * terminal). Never 0.
  */
 uint64_t job_number();
+
+/** What the launcher calls a process, for people; empty where it says
+ *  nothing. */
+struct JobPlace {
+    std::string job;
+    std::string rank;
+};
+
+/** Of this process. */
+JobPlace own_job_place();
+
+/** Of another one, from the environment it was started with: only of a process
+ *  of user `owner`, and if this one may read it. */
+JobPlace job_place(int32_t pid, uid_t owner);
 
 } // namespace fuselink
 

@@ -37,6 +37,9 @@ public:
      *  True says less than life(): a zombie, or another of the same pid. */
     bool may_run() const;
 
+    /** The pid is one of our own PID namespace, so it means something here. */
+    bool in_own_space() const;
+
     constexpr bool operator==(const ProcessId &) const = default;
 
 private:
@@ -45,7 +48,6 @@ private:
 
     static uint64_t make(int32_t pid, uint64_t start, uint64_t space);
     static bool     read_stat(int32_t pid, uint64_t &start, bool &ended);
-    bool            in_own_space() const;
     static uint64_t own_space();
 
     uint64_t word_;

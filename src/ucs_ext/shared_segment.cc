@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "shared_segment.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -39,37 +40,69 @@ void remove_if_orphan(key_t key)
 
 } // namespace
 
-std::unique_ptr<SharedSegment> SharedSegment::attach(int id, size_t size)
+bool SharedSegment::fits(const shmid_ds &state, size_t size)
 {
-    void *memory = shmat(id, nullptr, 0);
+    return state.shm_segsz == size &&
+           state.shm_perm.cuid == state.shm_perm.uid &&
+           (state.shm_perm.mode & SHM_DEST) != 0;
+}
+
+bool SharedSegment::has_magic(const SharedSegment &segment, uint64_t magic)
+{
+    return static_cast<const Header *>(segment.memory_)
+               ->magic.load(std::memory_order_acquire) == magic;
+}
+
+std::unique_ptr<SharedSegment> SharedSegment::attach(int id, size_t size,
+                                                     uid_t owner, int flags)
+{
+    void *memory = shmat(id, nullptr, flags);
     if (memory == reinterpret_cast<void *>(-1)) {
         return nullptr;
     }
-    return std::unique_ptr<SharedSegment>(new SharedSegment(memory, size));
+    return std::unique_ptr<SharedSegment>(
+        new SharedSegment(memory, size, owner));
 }
 
-/* One that is ready. */
-std::unique_ptr<SharedSegment> SharedSegment::find(uint64_t magic, size_t size)
+std::unique_ptr<SharedSegment> SharedSegment::join(uint64_t magic, size_t size)
 {
     shm_info info;
     int last = shmctl(0, SHM_INFO, reinterpret_cast<shmid_ds *>(&info));
     for (int index = 0; index <= last; ++index) {
         shmid_ds state;
         int id = shmctl(index, SHM_STAT, &state);
-        if (id < 0 || state.shm_segsz != size ||
-            state.shm_perm.cuid != geteuid() ||
-            state.shm_perm.uid != geteuid() ||
-            (state.shm_perm.mode & SHM_DEST) == 0) {
+        if (id < 0 || !fits(state, size) || state.shm_perm.uid != geteuid()) {
             continue;
         }
-        auto segment = attach(id, size);
-        if (segment != nullptr &&
-            static_cast<Header *>(segment->memory_)
-                    ->magic.load(std::memory_order_acquire) == magic) {
+        auto segment = attach(id, size, geteuid());
+        if (segment != nullptr && has_magic(*segment, magic)) {
             return segment;
         }
     }
     return nullptr;
+}
+
+std::vector<std::unique_ptr<SharedSegment>>
+SharedSegment::watch(uint64_t magic, size_t size, size_t most)
+{
+    std::vector<std::unique_ptr<SharedSegment>> found;
+    shm_info info;
+    int last = shmctl(0, SHM_INFO, reinterpret_cast<shmid_ds *>(&info));
+    for (int index = 0; index <= last && found.size() < most; ++index) {
+        shmid_ds state;
+        int id = shmctl(index, SHM_STAT, &state);
+        if (id < 0 || !fits(state, size) ||
+            std::any_of(found.begin(), found.end(), [&](const auto &one) {
+                return one->owner() == state.shm_perm.uid;
+            })) {
+            continue;
+        }
+        auto segment = attach(id, size, state.shm_perm.uid, SHM_RDONLY);
+        if (segment != nullptr && has_magic(*segment, magic)) {
+            found.push_back(std::move(segment));
+        }
+    }
+    return found;
 }
 
 std::unique_ptr<SharedSegment> SharedSegment::open(uint64_t magic, size_t size,
@@ -79,7 +112,7 @@ std::unique_ptr<SharedSegment> SharedSegment::open(uint64_t magic, size_t size,
     constexpr int kTries      = 100;
     const key_t key           = key_of(magic);
     for (int i = 0; i < kTries; ++i) {
-        auto segment = find(magic, size);
+        auto segment = join(magic, size);
         if (segment != nullptr) {
             return segment;
         }
@@ -90,10 +123,10 @@ std::unique_ptr<SharedSegment> SharedSegment::open(uint64_t magic, size_t size,
         }
         if (id >= 0) {
             /* Nobody else is here now; but somebody may have been between
-             * find() and shmget(). */
-            segment = find(magic, size);
+             * join() and shmget(). */
+            segment = join(magic, size);
             if (segment == nullptr) {
-                segment = attach(id, size);
+                segment = attach(id, size, geteuid());
                 if (segment == nullptr) {
                     error = std::string("shmat: ") + strerror(errno);
                 } else {

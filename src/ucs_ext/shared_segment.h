@@ -7,6 +7,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <sys/types.h>
+#include <vector>
+
+struct shmid_ds;
 
 namespace fuselink {
 
@@ -43,21 +47,40 @@ public:
     static std::unique_ptr<SharedSegment> open(uint64_t magic, size_t size,
                                                std::string &error);
 
+    /** Joins it if it is there and ready; nullptr if not. */
+    static std::unique_ptr<SharedSegment> join(uint64_t magic, size_t size);
+
+    /** For those who only look: the segments with this magic and size that this
+     *  process may read, the first of each user and at most `most`. Mapped read
+     *  only: whoever writes there dies. */
+    static std::vector<std::unique_ptr<SharedSegment>>
+    watch(uint64_t magic, size_t size, size_t most);
+
     ~SharedSegment();
     SharedSegment(const SharedSegment &)            = delete;
     SharedSegment &operator=(const SharedSegment &) = delete;
 
     void  *memory() const { return memory_; }
     size_t size() const { return size_; }
+    /** Whose it is, who alone can write to it but root. */
+    uid_t  owner() const { return owner_; }
 
 private:
-    SharedSegment(void *memory, size_t size) : memory_(memory), size_(size) {}
+    SharedSegment(void *memory, size_t size, uid_t owner)
+        : memory_(memory), size_(size), owner_(owner)
+    {
+    }
 
-    static std::unique_ptr<SharedSegment> attach(int id, size_t size);
-    static std::unique_ptr<SharedSegment> find(uint64_t magic, size_t size);
+    /* A segment that was removed as soon as it was ready, as these are, and
+     * that nobody but its maker owns. */
+    static bool fits(const shmid_ds &state, size_t size);
+    static bool has_magic(const SharedSegment &segment, uint64_t magic);
+    static std::unique_ptr<SharedSegment> attach(int id, size_t size,
+                                                 uid_t owner, int flags = 0);
 
     void  *memory_;
     size_t size_;
+    uid_t  owner_;
 };
 
 } // namespace fuselink

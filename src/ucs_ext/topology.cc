@@ -3,6 +3,9 @@
 
 #include "fuselink_config.h"
 
+#include <algorithm>
+#include <cstdio>
+
 #ifdef FUSELINK_HAVE_HWLOC
 #include <hwloc.h>
 #endif
@@ -21,8 +24,7 @@ struct Topology::Tree {
         }
     }
 
-    /* What the device hangs on: an object with CPUs and memory. */
-    hwloc_obj_t parent(const std::string &device) const
+    hwloc_obj_t find(const std::string &device) const
     {
         for (hwloc_obj_t os = nullptr;
              (os = hwloc_get_next_osdev(topology, os)) != nullptr;) {
@@ -30,14 +32,77 @@ struct Topology::Tree {
             if ((type == HWLOC_OBJ_OSDEV_NETWORK ||
                  type == HWLOC_OBJ_OSDEV_OPENFABRICS) &&
                 os->name == device) {
-                return hwloc_get_non_io_ancestor_obj(topology, os);
+                return os;
             }
         }
         return nullptr;
     }
+
+    /* What a device hangs on: an object with CPUs and memory. */
+    hwloc_obj_t parent(hwloc_obj_t io) const
+    {
+        return io != nullptr ? hwloc_get_non_io_ancestor_obj(topology, io) :
+                               nullptr;
+    }
+    hwloc_obj_t parent(const std::string &device) const
+    {
+        return parent(find(device));
+    }
+
+    int numa_node(hwloc_obj_t io) const
+    {
+        hwloc_obj_t at = parent(io);
+        if (at == nullptr || at->nodeset == nullptr ||
+            hwloc_bitmap_weight(at->nodeset) != 1) {
+            return -1;
+        }
+        return hwloc_bitmap_first(at->nodeset);
+    }
+
+    static topology::PciAddress
+    address(const hwloc_obj_attr_u::hwloc_pcidev_attr_s &at)
+    {
+        return {at.domain, at.bus, at.dev, at.func};
+    }
+
+    /* As sysfs names them, from the root downwards. */
+    static std::vector<std::string> bridges(hwloc_obj_t pci)
+    {
+        std::vector<std::string> names;
+        for (hwloc_obj_t up = pci->parent;
+             up != nullptr && up->type == HWLOC_OBJ_BRIDGE; up = up->parent) {
+            const auto &bridge = up->attr->bridge;
+            if (bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST) {
+                char root[24];
+                snprintf(root, sizeof(root), "pci%04x:%02x",
+                         static_cast<unsigned>(bridge.downstream.pci.domain),
+                         bridge.downstream.pci.secondary_bus);
+                names.emplace_back(root);
+            } else {
+                names.push_back(address(bridge.upstream.pci).text());
+            }
+        }
+        std::reverse(names.begin(), names.end());
+        return names;
+    }
+
+    topology::PciDevice device(hwloc_obj_t pci) const
+    {
+        constexpr double    kGiga = 1e9;
+        topology::PciDevice found;
+        found.address   = address(pci->attr->pcidev);
+        found.pci_class = pci->attr->pcidev.class_id;
+        found.vendor    = pci->attr->pcidev.vendor_id;
+        found.name      = pci->name != nullptr ? pci->name : "";
+        found.numa_node = numa_node(pci);
+        found.rate      = static_cast<double>(pci->attr->pcidev.linkspeed) *
+                     kGiga;
+        found.bridges = bridges(pci);
+        return found;
+    }
 };
 
-Topology::Topology()
+Topology::Topology(const char *xml)
 {
     auto tree = std::make_unique<Tree>();
     if (hwloc_topology_init(&tree->topology) != 0) {
@@ -58,6 +123,9 @@ Topology::Topology()
     }
     hwloc_topology_set_io_types_filter(tree->topology,
                                        HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (xml != nullptr && hwloc_topology_set_xml(tree->topology, xml) != 0) {
+        return;
+    }
     if (hwloc_topology_load(tree->topology) == 0) {
         tree_ = std::move(tree);
     }
@@ -84,19 +152,43 @@ Topology::Place Topology::place(const std::string &device) const
 
 int Topology::numa_node(const std::string &device) const
 {
-    hwloc_obj_t parent = tree_ ? tree_->parent(device) : nullptr;
-    if (parent == nullptr || parent->nodeset == nullptr ||
-        hwloc_bitmap_weight(parent->nodeset) != 1) {
-        return -1;
+    return tree_ ? tree_->numa_node(tree_->find(device)) : -1;
+}
+
+void Topology::read_bus(topology::PciTree &bus) const
+{
+    bus = topology::PciTree();
+    if (!tree_) {
+        return;
     }
-    return hwloc_bitmap_first(parent->nodeset);
+    for (hwloc_obj_t pci = nullptr;
+         (pci = hwloc_get_next_pcidev(tree_->topology, pci)) != nullptr &&
+         bus.devices.size() < topology::PciTree::kMaxDevices;) {
+        bus.devices.push_back(tree_->device(pci));
+    }
+    for (hwloc_obj_t os = nullptr;
+         (os = hwloc_get_next_osdev(tree_->topology, os)) != nullptr;) {
+        hwloc_obj_t pci = os->parent;
+        while (pci != nullptr && pci->type == HWLOC_OBJ_OS_DEVICE) {
+            pci = pci->parent;
+        }
+        if (pci == nullptr || pci->type != HWLOC_OBJ_PCI_DEVICE ||
+            os->name == nullptr) {
+            continue;
+        }
+        if (auto *device = bus.find(Tree::address(pci->attr->pcidev))) {
+            device->os_names.emplace_back(os->name);
+        }
+    }
+    int nodes = hwloc_get_nbobjs_by_type(tree_->topology, HWLOC_OBJ_NUMANODE);
+    bus.numa_nodes = nodes > 0 ? static_cast<unsigned>(nodes) : 0;
 }
 
 #else
 
 struct Topology::Tree {};
 
-Topology::Topology() = default;
+Topology::Topology(const char *) {}
 
 Topology::Place Topology::place(const std::string &) const
 {
@@ -108,9 +200,19 @@ int Topology::numa_node(const std::string &) const
     return -1;
 }
 
+void Topology::read_bus(topology::PciTree &bus) const
+{
+    bus = topology::PciTree();
+}
+
 #endif
 
 Topology::~Topology() = default;
+
+std::unique_ptr<Topology> Topology::from_xml(const std::string &path)
+{
+    return std::unique_ptr<Topology>(new Topology(path.c_str()));
+}
 
 const Topology &Topology::machine()
 {

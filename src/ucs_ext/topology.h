@@ -2,14 +2,17 @@
 #ifndef FUSELINK_UCS_EXT_TOPOLOGY_H
 #define FUSELINK_UCS_EXT_TOPOLOGY_H
 
+#include "topology/pci_tree.h"
+
 #include <memory>
 #include <string>
 
 namespace fuselink {
 
 /**
- * Where NICs stand in the machine, from hwloc. Without hwloc, and for NICs
- * that stand nowhere (virtual ones), everything is unknown.
+ * Where devices stand in the machine, from hwloc. Without hwloc, and for NICs that
+ * stand nowhere (virtual ones), everything is unknown. What is between GPUs and NICs
+ * is put together from more than this: topology/machine.h.
  *
  * Thread-safe once constructed.
  */
@@ -33,12 +36,19 @@ public:
      *  unknown. */
     int numa_node(const std::string &device) const;
 
+    /** What is on the PCI bus, as far as it matters to GPUs and NICs; empty if
+     *  unknown. */
+    void read_bus(topology::PciTree &bus) const;
+
+    /** Another machine's, from what `lstopo machine.xml` has written there. */
+    static std::unique_ptr<Topology> from_xml(const std::string &path);
+
     ~Topology();
     Topology(const Topology &)            = delete;
     Topology &operator=(const Topology &) = delete;
 
 private:
-    Topology();
+    explicit Topology(const char *xml = nullptr);
 
     struct Tree;
     std::unique_ptr<Tree> tree_;

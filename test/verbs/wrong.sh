@@ -16,7 +16,7 @@ without() {
 # A job over the NICs that are left: all but NIC 2 of host0.
 goes_on() {
     moving perf 1048576 8 || return
-    carried 15 0 1 3 || return
+    carried 10 0 1 3 || return
     ((sent_packets[h0n2] <= quiet_packets))
 }
 
@@ -48,7 +48,7 @@ no_access() {
 }
 
 without_2() {
-    moving perf 1048576 60 && carried 15 0 1 3
+    moving perf 1048576 60 && carried 10 0 1 3
 }
 
 # The port of NIC 2 of host1 is up, and in no network.
@@ -89,3 +89,8 @@ over rc_verbs,tcp 0,nic0
 without ipc_lock
 settings+=(prlimit --memlock=65536)
 check "wrong: and TCP goes on" warns "64 kB.*rxe_h0n0:1" perf 65536 8
+
+over rc_verbs,tcp 0/nic0
+check "wrong: hosts that have no transport in common" \
+    says 'no rail of this process \(rc_verbs\) reaches one of .*\(tcp\)' \
+    perf 65536 8

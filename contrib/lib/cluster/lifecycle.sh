@@ -4,6 +4,7 @@
 
 command_up() {
     local force=0 rate='' rate_list='' tcp_nics='' tcp_rate='' h arguments
+    local gpu_count='' topology='' topology_text
     hosts='' nics='' rdma=0 rdma_nics=0 rdma_rates=() mtu=9000 rates=()
     arguments=("$@")
     while [[ $# -gt 0 ]]; do
@@ -23,11 +24,11 @@ command_up() {
             continue
             ;;
         --hosts | --nics | --rate | --rates | --tcp-nics | --tcp-rate | \
-            --mtu | --name) ;;
+            --mtu | --gpus | --topology | --name) ;;
         *)
             usage_error "up: unknown option '$1'; accepted: --hosts," \
                 "--nics, --rate, --rates, --mtu, --rdma, --tcp-nics," \
-                "--tcp-rate, --name, --force"
+                "--tcp-rate, --gpus, --topology, --name, --force"
             ;;
         esac
         [[ $# -ge 2 ]] || usage_error "up: $1 needs a value"
@@ -39,6 +40,8 @@ command_up() {
         --tcp-nics) tcp_nics=$2 ;;
         --tcp-rate) tcp_rate=$2 ;;
         --mtu) mtu=$2 ;;
+        --gpus) gpu_count=$2 ;;
+        --topology) topology=$2 ;;
         --name) select_cluster "$2" ;;
         esac
         shift 2
@@ -51,6 +54,7 @@ command_up() {
     [[ $mtu =~ ^[0-9]{3,5}$ && $((10#$mtu)) -ge 576 && $((10#$mtu)) -le 9000 ]] ||
         usage_error "up: --mtu '$mtu': accepted: 576 to 9000"
     mtu=$((10#$mtu))
+    parse_gpus
     parse_rates
     parse_rdma
 
@@ -105,8 +109,10 @@ hosts_up() {
 }
 
 describe_cluster() {
+    local gpu_note=''
+    [[ $gpus -eq 0 ]] || gpu_note=" and $gpus GPUs"
     if [[ $rdma_nics -eq 0 ]]; then
-        echo "$hosts hosts x $nics NICs"
+        echo "$hosts hosts x $nics NICs$gpu_note"
     elif [[ $nics -eq 0 ]]; then
         echo "$hosts hosts x $rdma_nics RDMA NICs"
     else
@@ -189,6 +195,11 @@ write_identity() {
     local h i id
     printf 'hosts=%s\nnics=%s\nrdma_nics=%s\nmtu=%s\nmode=%s\n' \
         "$hosts" "$nics" "$rdma_nics" "$mtu" "$mode" >"$state/conf"
+    if [[ $gpus -gt 0 ]]; then
+        printf 'gpus=%s\ncudasim=%s\n' "$gpus" "$cudasim" >>"$state/conf"
+        echo "$topology_text" >"$state/topology"
+        gpu_places >"$state/places"
+    fi
     {
         echo "127.0.0.1 localhost"
         for ((h = 0; h < hosts; h++)); do

@@ -112,7 +112,7 @@ mpirun_hostfile() {
 }
 
 command_mpirun() {
-    local defaults=() library='' settings='' words roles np
+    local defaults=() library='' modules settings='' words roles np
     load_cluster
     need_tools mpirun openmpi-bin
     [[ $# -gt 0 ]] || usage_error "mpirun: want the arguments of mpirun"
@@ -140,14 +140,17 @@ command_mpirun() {
     1)
         library=$(find_library) || exit
         settings=$(find_settings) || exit
-        ! any_given app || usage_error "FUSELINK=1: mpirun --app is not" \
-            "supported; put the programs on the command line, with ':'"
         any_given tune || defaults+=(--tune "$settings")
-        mpirun_add_fuselink
         ;;
     '' | 0) ;;
     *) usage_error "FUSELINK='$FUSELINK': accepted: 1, 0 or unset" ;;
     esac
+    gpu_modules
+    if [[ -n $library$modules ]]; then
+        ! any_given app || usage_error "mpirun --app is not supported with" \
+            "GPUs or FUSELINK=1; put the programs on the command line, with ':'"
+        mpirun_add_environment
+    fi
 
     # The descriptor stays open in mpirun and nowhere else (it closes all but
     # the standard ones in what it starts): its end is what reap waits for.
@@ -160,19 +163,19 @@ command_mpirun() {
 # Rewrites words[]. mpirun counts -x for one program context only, so every
 # context gets its own; of several --tune it takes the last, so ours goes into
 # the caller's, behind it, since the first file that sets a parameter wins.
-mpirun_add_fuselink() {
+mpirun_add_environment() {
     local out=() i start=1
     for ((i = 0; i < ${#words[@]}; i++)); do
         if [[ $start -eq 1 ]]; then
-            fuselink_environment "$i"
+            program_environment "$i"
             start=0
         fi
         case ${roles[i]}:${words[i]} in
-        :tune:*) out+=("${words[i]},$settings") ;;
+        :tune:*) out+=("${words[i]}${settings:+,$settings}") ;;
         :x:LD_PRELOAD | :x:LD_PRELOAD=*)
             preload=${words[i]#LD_PRELOAD}
             preload=${preload#=}
-            with_library "${preload:-${LD_PRELOAD-}}"
+            with_libraries "${preload:-${LD_PRELOAD-}}"
             out+=("LD_PRELOAD=$preload")
             ;;
         +::)
@@ -187,40 +190,48 @@ mpirun_add_fuselink() {
 
 # Appends to out the variables that the context starting at words[$1] lacks.
 # What is in the caller's environment reaches the ranks without -x.
-fuselink_environment() {
+program_environment() {
     local i seen=' ' added variable
     for ((i = $1; i < ${#words[@]}; i++)); do
         [[ ${roles[i]}:${words[i]} == +:: ]] && break
         [[ ${roles[i]} == :x ]] && seen+="${words[i]%%=*} "
     done
-    fuselink_defaults "$seen"
+    program_defaults "$seen"
     for variable in "${added[@]}"; do
         out+=(-x "$variable")
     done
 }
 
-# Sets added[] to what a command needs to use $library, but for what is in the
-# environment or in GIVEN, a list of names with a space before and after each.
-# usage: fuselink_defaults GIVEN
-fuselink_defaults() {
+# Sets added[] to what a command needs to use $library and $modules, but for what
+# is in the environment or in GIVEN, a list of names with a space before and
+# after each.
+# usage: program_defaults GIVEN
+program_defaults() {
     added=()
     if [[ $1 != *" LD_PRELOAD "* ]]; then
-        with_library "${LD_PRELOAD-}"
+        with_libraries "${LD_PRELOAD-}"
         added+=("LD_PRELOAD=$preload")
     fi
+    [[ -n $library ]] || return 0
     [[ $1 == *" UCX_TLS "* || -n ${UCX_TLS+set} ]] ||
         added+=(UCX_TLS=fuselink)
     # With RDMA NICs every host gives its own list.
     [[ $rdma_nics -gt 0 || $1 == *" UCX_FUSELINK_DEVICES "* ||
         -n ${UCX_FUSELINK_DEVICES+set} ]] ||
         added+=(UCX_FUSELINK_DEVICES=^mgmt0)
+    [[ $gpus -eq 0 || $1 == *" UCX_FUSELINK_TOPOLOGY "* ||
+        -n ${UCX_FUSELINK_TOPOLOGY+set} ]] ||
+        added+=("UCX_FUSELINK_TOPOLOGY=$state/places")
 }
 
-# Sets preload to the caller's list with our library behind it: a sanitizer's
-# has to come first.
-with_library() {
-    preload=${1:+$1:}$library
-    [[ $1 != *libuct_fuselink.so* ]] || preload=$1
+# Sets preload to the caller's list with ours behind it: a sanitizer's has to
+# come first.
+with_libraries() {
+    preload=$1
+    [[ -z $modules || $1 == *libuct_cuda.so* ]] ||
+        preload=${preload:+$preload:}$modules
+    [[ -z $library || $1 == *libuct_fuselink.so* ]] ||
+        preload=${preload:+$preload:}$library
 }
 
 # Prints the path of the component's library: FUSELINK_LIB, a build of this

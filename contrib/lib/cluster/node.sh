@@ -90,6 +90,7 @@ host_exec() {
         devices=$(rdma_environment "$@") || exit
         mapfile -t devices <<<"$devices"
     }
+    mapfile -t -O "${#devices[@]}" devices < <(gpu_environment)
     shift
     pid=$(holder_pid "$node") ||
         die "$node of cluster '$cluster' is gone; remove the rest with:" \

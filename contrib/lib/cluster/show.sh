@@ -3,20 +3,20 @@
 # exec, and the commands that only look: status, counters, list.
 
 command_exec() {
-    local host library added
+    local host library='' modules added
     load_cluster
     [[ $# -ge 2 ]] || usage_error "exec: want HOST CMD..."
     host=$(host_index "$1") || exit 2
     shift
     case ${FUSELINK-} in
-    1)
-        library=$(find_library) || exit
-        fuselink_defaults ' '
-        host_exec "$host" env "${added[@]}" "$@"
-        ;;
-    '' | 0) host_exec "$host" "$@" ;;
+    1) library=$(find_library) || exit ;;
+    '' | 0) ;;
     *) usage_error "FUSELINK='$FUSELINK': accepted: 1, 0 or unset" ;;
     esac
+    gpu_modules
+    [[ -n $library$modules ]] || host_exec "$host" "$@"
+    program_defaults ' '
+    host_exec "$host" env "${added[@]}" "$@"
 }
 
 # Prints "HOST NIC RX TX" for every NIC. /proc/PID/net shows the network

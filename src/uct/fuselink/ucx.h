@@ -50,4 +50,16 @@ extern "C" {
 #pragma weak uct_md_base_md_query
 #endif
 
+namespace fuselink {
+
+/** Before it is given to one operation: func(comp) when that has ended. */
+inline void arm(uct_completion_t &comp, uct_completion_callback_t func)
+{
+    comp.func   = func;
+    comp.count  = 1;
+    comp.status = UCS_OK;
+}
+
+} // namespace fuselink
+
 #endif

@@ -66,8 +66,10 @@ std::vector<uint64_t> NicBytes::sent() const
     return bytes;
 }
 
-/* What a NIC that is not used may send: messages of fuselink's own. */
-constexpr double kIdleShare = 0.02;
+/* How much more than its share a NIC may send in any case: messages of
+ * fuselink's own, and a few chunks, which for a NIC with a small share are
+ * many. */
+constexpr double kMoreThanShare = 0.04;
 
 std::vector<double> nic_shares()
 {
@@ -96,7 +98,8 @@ void require_shares(const std::vector<uint64_t> &bytes, double slack,
     for (size_t i = 0; i < bytes.size(); ++i) {
         double share = static_cast<double>(bytes[i]) / sum;
         REQUIRE(share >= shares[i] * (1 - slack) &&
-                    share <= std::max(shares[i] * (1 + slack), kIdleShare),
+                    share <= shares[i] + std::max(shares[i] * slack,
+                                                     kMoreThanShare),
                 "%s: nic%zu carried %.1f %% of %.0f bytes, its share is "
                 "%.1f %%", what, i, 100 * share, sum, 100 * shares[i]);
     }

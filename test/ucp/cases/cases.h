@@ -2,6 +2,7 @@
 #ifndef FUSELINK_TEST_CASES_H
 #define FUSELINK_TEST_CASES_H
 
+#include "../stack/engines.h"
 #include "harness/case.h"
 
 #include <vector>
@@ -23,20 +24,6 @@ std::vector<Case> failure_cases();
 std::vector<Case> listener_cases();
 std::vector<Case> lane_cases();
 std::vector<Case> share_cases();
-
-/** Adds a case for each of UCX's protocol engines, NAME.old and NAME.new. Both
- *  sides run `both`. */
-inline void for_engines(std::vector<Case> &cases, const std::string &name,
-                        const std::function<void(Session &)> &both,
-                        const std::vector<Setting> &settings = {})
-{
-    for (bool is_new : {false, true}) {
-        Case test{name + (is_new ? ".new" : ".old"), both, both, settings};
-        test.settings.push_back(
-            {Side::Both, "UCX_PROTO_ENABLE", is_new ? "y" : "n"});
-        cases.push_back(std::move(test));
-    }
-}
 
 } // namespace fltest
 

@@ -177,7 +177,8 @@ std::vector<Case> failure_cases()
     auto add = [&](const char *name, When when) {
         cases.push_back({name, [=](Session &s) { survive(s, when); },
                          [=](Session &s) { passive(s, when); },
-                         {{Side::Both, "UCX_PROTO_ENABLE", "n"}}});
+                         {{Side::Both, "UCX_PROTO_ENABLE", "n"}},
+                         {{Side::Both, "over which messages go to peer", 0, 4}}});
     };
     add("killed.idle", When::Idle);
     add("killed.receiving", When::Receiving);
@@ -185,8 +186,8 @@ std::vector<Case> failure_cases()
     add("killed.puts", When::Puts);
     add("killed.gets", When::Gets);
     /* UCX's words, when the victim is asked whether it still answers gets. */
-    cases.back().log = {{Side::Both, "connection establishment for socket fd "
-                                     "[0-9]+ was unsuccessful", 0, 4}};
+    cases.back().log.push_back({Side::Both, "connection establishment for socket "
+                                            "fd [0-9]+ was unsuccessful", 0, 4});
     return cases;
 }
 

@@ -24,6 +24,7 @@ std::vector<Case> event_cases();
 std::vector<Case> rails_cases();
 std::vector<Case> sharing_cases();
 std::vector<Case> native_cases();
+std::vector<Case> mend_cases();
 std::vector<Case> settings_cases();
 std::vector<Case> self_cases();
 

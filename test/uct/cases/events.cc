@@ -83,6 +83,36 @@ void message(Session &session, const char *device)
     link.meet();
 }
 
+/* A process that nobody has talked to yet and that sleeps, as a server does: a
+ * peer connects and sends. Repeated, with new interfaces: it must wake from
+ * whatever came between its last look and its lying down. */
+void first_message(Session &session)
+{
+    constexpr unsigned kRounds = 12;
+
+    Channel channel = session.connection();
+    for (unsigned round = 0; round < kRounds; ++round) {
+        Link link(channel, {.connect = false});
+        unsigned received = 0;
+        link.iface().on_message(kId, [&](void *, size_t, unsigned) {
+            ++received;
+            return UCS_OK;
+        });
+        if (session.active()) {
+            link.await_told();
+            usleep(round % 2 == 0 ? 20000 : 200 * round);
+            link.connect();
+            link.ep().am_short(kId, round);
+            link.ep().flush_now();
+        } else {
+            Sleeper sleeper(link);
+            link.tell();
+            sleeper.until([&] { return received == 1; }, "a first message");
+        }
+        link.meet();
+    }
+}
+
 /* Both sides do everything by events: neither has the other's polling to live
  * by. */
 void transfers(Session &session, const char *device)
@@ -222,6 +252,7 @@ std::vector<Case> event_cases()
         cases.push_back(
             make(prefix + "message", [=](Session &s) { message(s, device); }));
     }
+    cases.push_back(make("rails.events.first_message", first_message));
     cases.push_back(make("rails.events.transfers", [](Session &s) {
         transfers(s, "rails");
     }));

@@ -459,6 +459,8 @@ std::vector<Case> failure_cases()
     /* UCX's words, when gets were open and the dead peer is asked about them. */
     const LogLine refused{Side::Active, "connection establishment for socket "
                                         "fd [0-9]+ was unsuccessful", 0, 32};
+    /* If it was the lane for messages that broke first. */
+    const LogLine lane{Side::Active, "over which messages go to peer", 0, 1};
 
     std::vector<Case> cases;
     for (const auto &work : works) {
@@ -467,10 +469,10 @@ std::vector<Case> failure_cases()
                                  killed(s, work.work, work.some_failed,
                                         work.with_requests);
                              }));
-        cases.back().log = {refused};
+        cases.back().log = {refused, lane};
     }
     cases.push_back(make("rails.killed.while_served", killed_while_served));
-    cases.back().log = {refused};
+    cases.back().log = {refused, lane};
     Case before = make("rails.killed.before_contact", killed_before_contact);
     before.log  = {refused,
                    {Side::Active, "peer .* does not answer on any of", 1, 1}};

@@ -309,6 +309,65 @@ void overlapping(Session &session, const char *device)
     link.meet();
 }
 
+/* Rounds of a short get, a fence and a message that is answered. When the answer is
+ * there, so are the bytes: UCP's atomics are such messages, and that of them is all
+ * that MPI has to tell the end of a get by. */
+void get_then_message(Session &session, const char *device)
+{
+    constexpr size_t   kSlots = 64, kSlot = 256;
+    constexpr uint64_t kRounds = 1000;
+    Channel channel = session.connection();
+    Link    link(channel, {.device = device, .memory = kSlots * kSlot});
+    uint64_t asked = 0, answered = 0;
+    if (!session.active()) {
+        for (size_t i = 0; i < kSlots; ++i) {
+            fill(link.memory().at(i * kSlot), kSlot, i);
+        }
+        link.iface().on_message(kDone, [&](void *, size_t, unsigned) {
+            ++asked;
+            return UCS_OK;
+        });
+        link.meet();
+        for (; answered < kRounds; ++answered) {
+            link.worker().until([&] { return asked > answered; }, "a round");
+            link.ep().am_short(kAck, answered);
+        }
+        link.meet();
+        return;
+    }
+    Memory   buffer(link.iface().domain(), kSlot);
+    Random   random(1);
+    size_t   slot = 0, length = 0;
+    uint64_t early = 0;
+    link.iface().on_message(kAck, [&](void *, size_t, unsigned) {
+        ++answered;
+        early += mismatch(buffer.data(), length, slot) >= 0;
+        return UCS_OK;
+    });
+    link.meet();
+    const bool bcopy = link.iface().has(UCT_IFACE_FLAG_GET_BCOPY);
+    for (uint64_t round = 0; round < kRounds; ++round) {
+        Op op;
+        slot   = random.below(kSlots);
+        length = random.between(1, kSlot);
+        memset(buffer.data(), 0, kSlot);
+        if (bcopy && random.below(2) == 0) {
+            link.ep().get_bcopy(buffer.data(), length, link.remote(),
+                                slot * kSlot, op);
+        } else {
+            link.ep().get_zcopy(buffer.iov(0, length), link.remote(),
+                                slot * kSlot, op);
+        }
+        REQUIRE_OK(uct_iface_fence(link.iface().handle(), 0));
+        link.ep().am_short(kDone, round);
+        link.worker().until([&] { return answered > round; }, "an answer");
+        link.ep().finish(op, "get before a fence");
+    }
+    REQUIRE(early == 0, "%lu of %lu answers came before the bytes of a get that "
+            "was before the question", early, kRounds);
+    link.meet();
+}
+
 Case make(const std::string &name, std::function<void(Session &)> both)
 {
     return {name, both, both};
@@ -326,6 +385,9 @@ std::vector<Case> fence_cases()
         }));
         cases.push_back(make(prefix + "of_the_interface", [=](Session &s) {
             put_then_message(s, device, 40, true);
+        }));
+        cases.push_back(make(prefix + "get_then_message", [=](Session &s) {
+            get_then_message(s, device);
         }));
         cases.push_back(make(prefix + "overlapping", [=](Session &s) {
             overlapping(s, device);

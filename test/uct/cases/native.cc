@@ -6,6 +6,7 @@
 #include "../stack/link.h"
 #include "cases.h"
 
+#include <cstdio>
 #include <deque>
 
 namespace fltest {
@@ -77,11 +78,42 @@ void alone(Session &session)
     link.meet();
 }
 
+/* Bytes that NICs hold in memory, of this process. */
+size_t pinned()
+{
+    size_t kib = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    REQUIRE(file != nullptr, "no /proc/self/status");
+    for (char line[256]; fgets(line, sizeof(line), file) != nullptr;) {
+        sscanf(line, "VmPin: %zu kB", &kib);
+    }
+    fclose(file);
+    return kib << 10;
+}
+
+/* What UCX's queues of four NICs pin is divided: alone, each would pin 60 MB.
+ * That the limit of locked memory is asked for before is in limits. */
+void memory(Session &session)
+{
+    Channel channel = session.connection();
+    Link link(channel, {.memory = kArea});
+    Op put;
+    link.ep().put_zcopy(link.memory().iov(0, kArea), link.remote(), 0, &put);
+    link.ep().finish(put, "put");
+    link.meet();
+    constexpr size_t kPerNic = 20 << 20, kNics = 4;
+    size_t bytes             = pinned();
+    REQUIRE(bytes > kNics << 20, "%zu bytes are pinned: are there RDMA NICs?",
+            bytes);
+    REQUIRE(bytes < kNics * kPerNic + kArea, "%zu bytes are pinned", bytes);
+    link.meet();
+}
+
 } // namespace
 
 std::vector<Case> native_cases()
 {
-    return {{"native.alone", alone, alone}};
+    return {{"native.alone", alone, alone}, {"native.memory", memory, memory}};
 }
 
 } // namespace fltest

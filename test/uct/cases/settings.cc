@@ -101,6 +101,12 @@ std::vector<Case> settings_cases()
     add("own.empty_element", iface_refuses, "OWN", "nic0,,nic1", list);
     add("borrow.comma", iface_refuses, "BORROW", ",", list);
     add("borrow_max.zero", iface_refuses, "BORROW_MAX", "0", "accepted: ");
+    add("standby.empty_element", iface_refuses, "STANDBY", "nic0,,nic1", list);
+    add("trace_size.zero", iface_refuses, "TRACE_SIZE", "0", "accepted: ");
+    add("trace.no_folder", iface_refuses, "TRACE", "/nowhere/trace",
+        "/nowhere/trace: No such file");
+    add("report.no_folder", iface_refuses, "REPORT", "/nowhere/report",
+        "/nowhere/report: No such file");
 
     /* Everything excluded is a choice, not an error, but worth a line. */
     Case excluded = make("devices.all_excluded", no_rails, "DEVICES",

@@ -9,6 +9,7 @@
 #include "../../../src/ucs_ext/board_seat.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <ctime>
 #include <functional>
 #include <thread>
@@ -47,14 +48,7 @@ public:
             seat_->own(nic_);
         }
         if (traits.sends) {
-            show();
-            thread_ = std::thread([this] {
-                timespec pause{0, 20'000'000};
-                while (!stop_) {
-                    show();
-                    nanosleep(&pause, nullptr);
-                }
-            });
+            send();
         }
     }
     ~Neighbour()
@@ -63,6 +57,18 @@ public:
         if (thread_.joinable()) {
             thread_.join();
         }
+    }
+
+    void send()
+    {
+        show();
+        thread_ = std::thread([this] {
+            timespec pause{0, 20'000'000};
+            while (!stop_) {
+                show();
+                nanosleep(&pause, nullptr);
+            }
+        });
     }
 
 private:
@@ -133,6 +139,84 @@ Case make(const std::string &name, const Neighbour::Traits &traits,
     return {"rails.sharing." + name, run, run, settings};
 }
 
+/* What nic0 carries is between the two. */
+void on_nic0(Session &session, double least, double most)
+{
+    Channel channel = session.connection();
+    Link link(channel, {.memory = 2 * kSize});
+    fill(link.memory().data(), kSize, 61);
+    link.settle();
+    for (int i = 0; session.active() && i < 3; ++i) {
+        double part = part_of_nic0(link);
+        REQUIRE(part >= least && part <= most,
+                "nic0 carried %.3f, wanted %.2f to %.2f", part, least, most);
+    }
+    link.meet();
+    if (!session.active()) {
+        require_pattern(link.memory().at(kSize), kSize, 61, "put");
+    }
+    link.meet();
+}
+
+Case standby(const std::string &name, double least, double most,
+             std::vector<Setting> settings)
+{
+    auto run = [=](Session &session) { on_nic0(session, least, most); };
+    return {"rails.standby." + name, run, run, settings};
+}
+
+constexpr const char *kChunkTime = "20ms";
+
+/* What nic0 carries in that time. */
+double batch()
+{
+    const char *rates = getenv("NIC_RATES"); /* Mbit/s */
+    REQUIRE(rates != nullptr && atof(rates) > 0, "no NIC_RATES");
+    return atof(rates) * 1e6 / 8 * 0.02;
+}
+
+/* What still goes over nic0 once its owner sends: what was on its way, which is
+ * less than a batch, of which the owner has to wait for a part. So he is alone
+ * within the time of one. */
+void owner_returns(Session &session)
+{
+    constexpr size_t kLong = 48 << 20;
+    Channel channel = session.connection();
+    Link link(channel, {.memory = 2 * kLong});
+    fill(link.memory().data(), kLong, 62);
+    link.settle();
+    if (session.active()) {
+        part_of_nic0(link); /* until speeds are known */
+        Neighbour owner({.owns = true});
+        timespec pause{0, 5'000'000};
+        nanosleep(&pause, nullptr);
+        NicBytes bytes;
+        Op put;
+        link.ep().put_zcopy(link.memory().iov(0, kLong), link.remote(), kLong,
+                            &put);
+        link.worker().until([&] {
+            return put.done() || bytes.sent()[0] > kLong / 48;
+        }, "bytes on the NIC that is lent");
+        owner.send();
+        const uint64_t before = bytes.sent()[0];
+        REQUIRE(!put.done(), "the put ended before its NIC's owner came");
+        link.ep().finish(put, "put");
+        const double batches = double(bytes.sent()[0] - before) / batch();
+        REQUIRE(batches < 2, "%.2f batches went over the NIC after its owner"
+                " began to send", batches);
+    }
+    link.meet();
+    if (!session.active()) {
+        require_pattern(link.memory().at(kLong), kLong, 62, "put");
+    }
+    link.meet();
+}
+
+Setting theirs(const char *name, const char *value)
+{
+    return {Side::Passive, std::string("UCX_FUSELINK_") + name, value};
+}
+
 Setting mine(const char *name, const char *value)
 {
     return {Side::Active, std::string("UCX_FUSELINK_") + name, value};
@@ -159,6 +243,13 @@ std::vector<Case> sharing_cases()
         make("higher_priority", boss, 0, kNothing),
         make("same_priority", boss, kShare, 1, {mine("PRIORITY", "high")}),
         make("without_board", owner, kShare, 1, {mine("BOARD", "n")}),
+        {"rails.sharing.owner_returns", owner_returns, owner_returns,
+         {mine("CHUNK_TIME", kChunkTime)}},
+        standby("rests", 0, kNothing, {mine("STANDBY", "nic0")}),
+        standby("is_all_there_is", kShare, 1, {mine("STANDBY", "all")}),
+        standby("is_all_they_have", 0.9, 1.1,
+                {mine("STANDBY", "nic0"), theirs("DEVICES", "nic0")}),
+        standby("others_rest", 0.9, 1.1, {mine("STANDBY", "^nic0")}),
         make("with_stripe", owner, kShare, 1, {mine("SCHED", "stripe")}),
     };
 }

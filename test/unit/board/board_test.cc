@@ -26,9 +26,9 @@ struct Someone {
     BoardSeat::Load load(size_t nic, Direction direction = Direction::Out,
                          int64_t now = kNow) const
     {
-        std::vector<BoardSeat::NicLoad> loads;
-        seat->read(now, loads);
-        return loads.at(nic)[static_cast<size_t>(direction)];
+        std::vector<BoardSeat::Load> loads;
+        seat->read(direction, now, loads);
+        return loads.at(nic);
     }
     std::unique_ptr<BoardSeat> seat;
 };
@@ -52,6 +52,25 @@ TEST(Board, OthersAreSeenAndOneselfIsNot)
     b.seat->ended(0, Direction::Out, 500, false, false, kNow);
     EXPECT_EQ(c.load(0).in_flight, 400u);
     EXPECT_EQ(c.load(0).completed, 600u);
+}
+
+/* Who sent a moment ago is a user; who did not long ago still shares the NIC. */
+TEST(Board, SharersAreRememberedLongerThanUsers)
+{
+    auto board = Board::make_private();
+    Someone a(board), b(board);
+    EXPECT_EQ(a.load(0).sharers, 0u);
+    b.seat->posted(0, Direction::Out, 500, kNow);
+    EXPECT_EQ(a.load(0).sharers, 1u);
+    EXPECT_EQ(a.load(1).sharers, 0u);
+    b.seat->ended(0, Direction::Out, 500, true, false, kNow);
+    auto later = [&](int64_t passed) {
+        return a.load(0, Direction::Out, kNow + passed);
+    };
+    EXPECT_EQ(later(Board::kHold).users, 0u);
+    EXPECT_EQ(later(Board::kHold).sharers, 1u);
+    EXPECT_EQ(later(Board::kRecent - 1).sharers, 1u);
+    EXPECT_EQ(later(Board::kRecent).sharers, 0u);
 }
 
 TEST(Board, NicsAreKnownByNameInWhateverOrder)
@@ -164,9 +183,9 @@ protected:
     }
     BoardSeat::Load load() const
     {
-        std::vector<BoardSeat::NicLoad> loads;
-        seat_->read(Board::now(), loads);
-        return loads.at(0)[0];
+        std::vector<BoardSeat::Load> loads;
+        seat_->read(Direction::Out, Board::now(), loads);
+        return loads.at(0);
     }
     bool sits_there(pid_t pid) const
     {
@@ -264,12 +283,12 @@ TEST(Board, NonsenseDoesNoHarm)
             segment[i]     = round % 2 == 0 ? value : value % 3;
         }
         board->overwrite(segment.get(), sizeof(board::Segment));
-        std::vector<BoardSeat::NicLoad> loads;
-        a.seat->read(kNow, loads);
-        for (const auto &nic : loads) {
-            for (const auto &load : nic) {
+        for (auto direction : {Direction::Out, Direction::In}) {
+            for (size_t nic = 0; nic < 2; ++nic) {
+                const BoardSeat::Load load = a.load(nic, direction);
                 EXPECT_LE(load.in_flight, Board::kMostBytes);
                 EXPECT_LE(load.users, board::kSeats);
+                EXPECT_LE(load.sharers, board::kSeats);
                 EXPECT_LE(load.highest, Priority::High);
             }
         }

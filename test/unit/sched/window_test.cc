@@ -56,24 +56,6 @@ TEST(Window, IsSmallWhileTheRateIsAGuess)
     EXPECT_EQ(window_for(meter, Nanos::millis(10), limits), Bytes(400'000));
 }
 
-/* As many peers as there may be, together they fill the NIC once. */
-TEST(Window, IsSharedByThePathsOfANic)
-{
-    RateMeter nic(Rate::mbit(100'000));
-    EXPECT_EQ(window_share(nic, Nanos(), limits, 1), Bytes::kib(128));
-    EXPECT_EQ(window_share(nic, Nanos(), limits, 4), Bytes::kib(32));
-
-    nic.on_post(Nanos(), Bytes(250'000));
-    nic.on_complete(Nanos::millis(10), Bytes(250'000));
-    const Nanos now = Nanos::millis(10);
-    EXPECT_EQ(window_share(nic, now, limits, 1), Bytes(400'000));
-    for (uint32_t sharers : {2u, 7u, 64u, 4096u}) {
-        Bytes part = window_share(nic, now, limits, sharers);
-        EXPECT_LE(part * sharers, Bytes(400'000));
-        EXPECT_GT(part * sharers, Bytes(400'000 - sharers));
-    }
-}
-
 TEST(Window, ViewShowsWhatTheMeterKnows)
 {
     RateMeter meter(Rate::mbit(1000), Nanos::micros(100));

@@ -44,13 +44,23 @@ ucs_config_field_t md_config_table[] = {
      "'all' or a list of rc_mlx5, dc_mlx5, rc_verbs, ud_mlx5, ud_verbs, tcp.",
      offsetof(MdConfig, rail_tls), UCS_CONFIG_TYPE_STRING},
 
+    {"TOPOLOGY", "",
+     "A file that says which GPUs and NICs are near each other, where the\n"
+     "machine says it wrongly or not at all. Empty: none.",
+     offsetof(MdConfig, topology), UCS_CONFIG_TYPE_STRING},
+
+    {"GPU_COPIES", "n",
+     "Memory of GPUs goes through the host's memory to NICs that cannot read\n"
+     "it. With 'y' fuselink copies it, chunk by chunk, with 'n' UCX does.",
+     offsetof(MdConfig, gpu_copies), UCS_CONFIG_TYPE_BOOL},
+
     {nullptr, nullptr, nullptr, 0, {}}};
 
 ucs_config_field_t iface_config_table[] = {
     {"", "", nullptr, offsetof(IfaceConfig, super),
      UCS_CONFIG_TYPE_TABLE(uct_iface_config_table)},
 
-    {"SCHED", "finish",
+    {"SCHED", "auto",
      "Which path the next chunk of a bulk transfer takes:\n"
      "  single - all of it on one rail; the control to compare with\n"
      "  stripe - fixed shares by reported speed, as UCX's own multi-rail\n"
@@ -60,8 +70,7 @@ ucs_config_field_t iface_config_table[] = {
      "           flight and measured speed\n"
      "  plan   - what a plan over all transfers posted together says; finish\n"
      "           where there is none\n"
-     "  auto   - plan where there is one, else finish\n"
-     "The transport makes no plans yet.",
+     "  auto   - plan where there is one, else finish",
      offsetof(IfaceConfig, sched), UCS_CONFIG_TYPE_STRING},
 
     {"MIN_CHUNK", "16k",
@@ -119,6 +128,49 @@ ucs_config_field_t iface_config_table[] = {
     {"BORROW_MAX", "inf",
      "Bytes that may be in flight on one NIC port of another process.",
      offsetof(IfaceConfig, borrow_max), UCS_CONFIG_TYPE_MEMUNITS},
+
+    {"STANDBY", "none",
+     "NIC ports that are used for a peer only when no other rail of this\n"
+     "process reaches it: 'none', a list, or '^' and a list of those that are\n"
+     "not on standby. The same on all nodes.",
+     offsetof(IfaceConfig, standby), UCS_CONFIG_TYPE_STRING},
+
+    {"REPORT", "",
+     "Where a process writes, when it exits, what it moved over each rail:\n"
+     "'stdout', 'stderr', or a file to append to, in which %p is replaced by\n"
+     "the process's number and %h by the host's name; as JSON if it ends in\n"
+     "'.json'. Empty: nowhere.",
+     offsetof(IfaceConfig, report), UCS_CONFIG_TYPE_STRING},
+
+    {"TRACE", "",
+     "A file for the chunks of bulk data that the process sent and received,\n"
+     "for Perfetto or chrome://tracing, written when its UCX workers are\n"
+     "closed. %p and %h as above: each process needs a file of its own.\n"
+     "Empty: none.",
+     offsetof(IfaceConfig, trace), UCS_CONFIG_TYPE_STRING},
+
+    {"TRACE_SIZE", "8m",
+     "Memory for the trace of one UCX worker; when it is full the oldest\n"
+     "chunks are forgotten.",
+     offsetof(IfaceConfig, trace_size), UCS_CONFIG_TYPE_MEMUNITS},
+
+    {"RELAY_MEMORY", "16m",
+     "Memory of the host, for the GPU of each worker, through which memory of\n"
+     "GPUs goes to and from NICs that cannot read it: half of it for what goes\n"
+     "out, half for what comes in, which other processes write to. None of it\n"
+     "until it is used, and never more.",
+     offsetof(IfaceConfig, relay_memory), UCS_CONFIG_TYPE_MEMUNITS},
+
+    {"RELAY", "n",
+     "Memory of GPUs that fuselink copies (GPU_COPIES) also goes over other\n"
+     "processes' GPUs of the node and their links to the host, while they do not\n"
+     "need these themselves, and that of others over this process's GPU. 'y'\n"
+     "takes up to 8 slots of the GPU's memory, no more than RELAY_MEMORY.",
+     offsetof(IfaceConfig, relay), UCS_CONFIG_TYPE_BOOL},
+
+    {"GPU_CHUNK", "256k", "The size of a slot of it: the largest piece that is\n"
+     "copied at once.",
+     offsetof(IfaceConfig, gpu_chunk), UCS_CONFIG_TYPE_MEMUNITS},
 
     {nullptr, nullptr, nullptr, 0, {}}};
 

@@ -16,6 +16,8 @@ struct MdConfig {
     char           *weights;
     char           *node_lanes;
     char           *rail_tls;
+    char           *topology;
+    int             gpu_copies;
 };
 
 /* Settings of the interfaces: UCX_FUSELINK_*. */
@@ -33,6 +35,13 @@ struct IfaceConfig {
     char              *own;
     char              *borrow;
     size_t             borrow_max;
+    char              *standby;
+    char              *report;
+    char              *trace;
+    size_t             trace_size;
+    size_t             relay_memory;
+    size_t             gpu_chunk;
+    int                relay;
 };
 
 /* Values of IfaceConfig::connect. */

@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "device_list.h"
 
+#include "../../../ucs_ext/split.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -17,21 +19,6 @@ std::string_view trim(std::string_view s)
         s.remove_suffix(1);
     }
     return s;
-}
-
-/* Calls fn for each comma separated element; stops when fn returns false. */
-template <typename Fn> bool for_each_element(std::string_view text, Fn &&fn)
-{
-    for (;;) {
-        size_t comma = text.find(',');
-        if (!fn(trim(text.substr(0, comma)))) {
-            return false;
-        }
-        if (comma == std::string_view::npos) {
-            return true;
-        }
-        text.remove_prefix(comma + 1);
-    }
 }
 
 } // namespace
@@ -54,19 +41,17 @@ bool DeviceList::parse(std::string_view text, DeviceList &list,
         result.mode_ = Mode::Except;
         text.remove_prefix(1);
     }
-    bool ok = for_each_element(text, [&](std::string_view name) {
+    for (std::string_view piece : split(text)) {
+        std::string_view name = trim(piece);
         if (name.empty() || name == "all" ||
             name.find_first_of("^ \t") != std::string_view::npos) {
             error = "bad element '" + std::string(name) + "'; " + kAccepted;
             return false;
         }
         result.names_.emplace_back(name);
-        return true;
-    });
-    if (ok) {
-        list = std::move(result);
     }
-    return ok;
+    list = std::move(result);
+    return true;
 }
 
 bool DeviceList::allows(std::string_view device) const
@@ -85,7 +70,8 @@ bool WeightList::parse(std::string_view text, WeightList &list,
         list = std::move(result);
         return true;
     }
-    bool ok = for_each_element(text, [&](std::string_view element) {
+    for (std::string_view piece : split(text)) {
+        std::string_view element = trim(piece);
         size_t equals = element.rfind('=');
         double value  = 0;
         bool   good   = equals != std::string_view::npos && equals > 0;
@@ -103,12 +89,9 @@ bool WeightList::parse(std::string_view text, WeightList &list,
             return false;
         }
         result.entries_.emplace_back(trim(element.substr(0, equals)), value);
-        return true;
-    });
-    if (ok) {
-        list = std::move(result);
     }
-    return ok;
+    list = std::move(result);
+    return true;
 }
 
 double WeightList::weight(std::string_view device) const

@@ -3,7 +3,10 @@
 /* The component `fuselink` and its one transport of the same name: what UCT
  * sees first. Loading the library registers them, nothing else. */
 
+#include "component.h"
+
 #include "../config/config.h"
+#include "alias_component.h"
 #include "iface.h"
 #include "md.h"
 #include "version.h"
@@ -15,13 +18,6 @@
 
 namespace fuselink {
 namespace {
-
-ucs_status_t query_md_resources(uct_component_t *component,
-                                uct_md_resource_desc_t **resources,
-                                unsigned *count)
-{
-    return uct_md_query_single_md_resource(component, resources, count);
-}
 
 #if FUSELINK_UCX_MINOR == 13
 
@@ -85,6 +81,7 @@ template <typename T, size_t N> void set_name(const T (&field)[N])
 
 uct_component_t component = {};
 uct_tl_t        transport = {};
+bool            is_registered = false;
 
 /* UCX would take the transports of two copies of the library, one preloaded and
  * one in its own folder, say, for two sets of NICs. */
@@ -128,17 +125,31 @@ bool registered_before()
     component.md_vfs_init        = component_vfs_init;
     ucs_list_head_init(&component.tl_list);
 
+    describe_transport(transport, query_devices, open_iface);
+    uct_component_register(&component);
+    uct_tl_register(&component, &transport);
+    register_aliases();
+    is_registered = true;
+}
+
+} // namespace
+
+void describe_transport(uct_tl_t &transport,
+                        decltype(uct_tl_t::query_devices) query_devices,
+                        decltype(uct_tl_t::iface_open) iface_open)
+{
     set_name(transport.name);
     transport.query_devices = query_devices;
-    transport.iface_open    = open_iface;
+    transport.iface_open    = iface_open;
     transport.config.name   = "fuselink transport";
     transport.config.prefix = kConfigPrefix;
     transport.config.table  = iface_config_table;
     transport.config.size   = sizeof(IfaceConfig);
-
-    uct_component_register(&component);
-    uct_tl_register(&component, &transport);
 }
 
-} // namespace
+uct_component_t *registered_component()
+{
+    return is_registered ? &component : nullptr;
+}
+
 } // namespace fuselink

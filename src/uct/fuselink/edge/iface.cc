@@ -6,6 +6,7 @@
 #include "rails_iface.h"
 #include "refusal.h"
 
+#include <climits>
 #include <cstring>
 
 namespace fuselink {
@@ -59,6 +60,13 @@ uct_iface_ops_t unsupported_ops()
     ops.iface_get_device_address = kRefuse;
     ops.iface_get_address        = kRefuse;
     return ops;
+}
+
+std::string file_name(const char *setting)
+{
+    char name[PATH_MAX] = {};
+    ucs_fill_filename_template(setting, name, sizeof(name));
+    return name;
 }
 
 ucs_status_t open_iface(uct_md_h md, uct_worker_h worker,

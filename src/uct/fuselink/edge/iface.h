@@ -4,6 +4,8 @@
 
 #include "../ucx.h"
 
+#include <string>
+
 namespace fuselink {
 
 /* UCS's class macros build C objects; these two functions give C++ classes
@@ -46,6 +48,10 @@ inline void cleanup_base_ep(uct_base_ep_t *ep)
 /** A table in which every operation exists and says "unsupported": UCP calls
  *  some without looking whether they are there. */
 uct_iface_ops_t unsupported_ops();
+
+/** A file name of a setting, with what it stands for: %p, %h and so on, as in
+ *  UCX's own settings. Empty stays empty. */
+std::string file_name(const char *setting);
 
 /** Opens the device that `params` names: rails, node or self. */
 ucs_status_t open_iface(uct_md_h md, uct_worker_h worker,

@@ -49,6 +49,9 @@ void explain(uct_iface_h iface, const uct_iface_is_reachable_params_t *params)
             "version %d", peer.version, own.version);
     } else if (peer.kind != own.kind) {
         uct_iface_fill_info_str_buf(params, "another device of fuselink");
+    } else if (own.kind >= static_cast<uint8_t>(wire::DeviceKind::Gpu)) {
+        uct_iface_fill_info_str_buf(params, "UCX's transport for GPUs does not "
+                                    "reach the peer");
     } else if (own.kind == static_cast<uint8_t>(wire::DeviceKind::Rails)) {
         uct_iface_fill_info_str_buf(
             params, "peer is on this node, for which device 'node' is");

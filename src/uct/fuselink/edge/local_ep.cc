@@ -87,29 +87,38 @@ ssize_t LocalEp::am_bcopy(uct_ep_h ep, uint8_t id, uct_pack_callback_t pack,
     return uct_ep_am_bcopy(from(ep).messages_, id, pack, arg, flags);
 }
 
+/* A put or get of the bulk lane, which is UCT's `operation` there. */
+template <typename Operation>
+ucs_status_t LocalEp::bulk_zcopy(Operation operation, Moved Traffic::*moved,
+                                 uct_ep_h ep, const uct_iov_t *iov,
+                                 size_t iovcnt, uint64_t remote_addr,
+                                 uct_completion_t *comp)
+{
+    LocalIface &iface      = LocalIface::from(ep->iface);
+    uct_completion_t *mine = iface.begin_bulk(comp);
+    ucs_status_t status    = operation(from(ep).bulk_, iov, iovcnt,
+                                       remote_addr, UCT_INVALID_RKEY, mine);
+    return iface.settle_bulk(mine, iface.count(iface.traffic_.*moved, iov,
+                                               iovcnt, status));
+}
+
 ucs_status_t LocalEp::put_zcopy(uct_ep_h ep, const uct_iov_t *iov,
                                 size_t iovcnt, uint64_t remote_addr,
                                 uct_rkey_t, uct_completion_t *comp)
 {
-    LocalIface &iface      = LocalIface::from(ep->iface);
-    uct_completion_t *mine = iface.begin_bulk(comp);
-    return iface.settle_bulk(mine, uct_ep_put_zcopy(from(ep).bulk_, iov,
-                                                    iovcnt, remote_addr,
-                                                    UCT_INVALID_RKEY, mine));
+    return bulk_zcopy(uct_ep_put_zcopy, &Traffic::sent, ep, iov, iovcnt,
+                      remote_addr, comp);
 }
 
 ucs_status_t LocalEp::get_zcopy(uct_ep_h ep, const uct_iov_t *iov,
                                 size_t iovcnt, uint64_t remote_addr,
                                 uct_rkey_t, uct_completion_t *comp)
 {
-    LocalIface &iface      = LocalIface::from(ep->iface);
-    uct_completion_t *mine = iface.begin_bulk(comp);
-    return iface.settle_bulk(mine, uct_ep_get_zcopy(from(ep).bulk_, iov,
-                                                    iovcnt, remote_addr,
-                                                    UCT_INVALID_RKEY, mine));
+    return bulk_zcopy(uct_ep_get_zcopy, &Traffic::received, ep, iov, iovcnt,
+                      remote_addr, comp);
 }
 
-ucs_status_t LocalEp::self_put_zcopy(uct_ep_h, const uct_iov_t *iov,
+ucs_status_t LocalEp::self_put_zcopy(uct_ep_h ep, const uct_iov_t *iov,
                                      size_t iovcnt, uint64_t remote_addr,
                                      uct_rkey_t, uct_completion_t *)
 {
@@ -119,10 +128,11 @@ ucs_status_t LocalEp::self_put_zcopy(uct_ep_h, const uct_iov_t *iov,
         memmove(to, iov[i].buffer, length);
         to += length;
     }
-    return UCS_OK;
+    LocalIface &iface = LocalIface::from(ep->iface);
+    return iface.count(iface.traffic_.sent, iov, iovcnt, UCS_OK);
 }
 
-ucs_status_t LocalEp::self_get_zcopy(uct_ep_h, const uct_iov_t *iov,
+ucs_status_t LocalEp::self_get_zcopy(uct_ep_h ep, const uct_iov_t *iov,
                                      size_t iovcnt, uint64_t remote_addr,
                                      uct_rkey_t, uct_completion_t *)
 {
@@ -132,7 +142,8 @@ ucs_status_t LocalEp::self_get_zcopy(uct_ep_h, const uct_iov_t *iov,
         memmove(iov[i].buffer, at, length);
         at += length;
     }
-    return UCS_OK;
+    LocalIface &iface = LocalIface::from(ep->iface);
+    return iface.count(iface.traffic_.received, iov, iovcnt, UCS_OK);
 }
 
 ucs_status_t LocalEp::pending_add(uct_ep_h ep, uct_pending_req_t *req,

@@ -31,6 +31,11 @@ private:
                                      const uct_iov_t *iov, size_t iovcnt);
     static ssize_t am_bcopy(uct_ep_h ep, uint8_t id, uct_pack_callback_t pack,
                             void *arg, unsigned flags);
+    template <typename Operation>
+    static ucs_status_t bulk_zcopy(Operation operation, Moved Traffic::*moved,
+                                   uct_ep_h ep, const uct_iov_t *iov,
+                                   size_t iovcnt, uint64_t remote_addr,
+                                   uct_completion_t *comp);
     static ucs_status_t put_zcopy(uct_ep_h ep, const uct_iov_t *iov,
                                   size_t iovcnt, uint64_t remote_addr,
                                   uct_rkey_t rkey, uct_completion_t *comp);

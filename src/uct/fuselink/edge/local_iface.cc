@@ -1,15 +1,14 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "local_iface.h"
 
+#include "../config/ucx_tls.h"
 #include "iface.h"
 #include "internal_ops.h"
 #include "local_ep.h"
 #include "md.h"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 namespace fuselink {
 namespace {
@@ -124,11 +123,47 @@ ucs_status_t LocalIface::init(uct_md_h tl_md, uct_worker_h worker,
             return status;
         }
     }
+    return start_report(config);
+}
+
+ucs_status_t LocalIface::start_report(const uct_iface_config_t *config)
+{
+    std::string destination =
+        file_name(reinterpret_cast<const IfaceConfig *>(config)->report);
+    std::string error;
+    if (destination.empty()) {
+        return UCS_OK;
+    }
+    report_ = ExitReport::start(destination, error);
+    if (report_ == nullptr) {
+        ucs_error("UCX_FUSELINK_REPORT: %s", error.c_str());
+        return UCS_ERR_IO_ERROR;
+    }
+    report_->add({.name    = bulk_ ? bulk_->tl() : messages_->tl(),
+                  .peers   = is_self_ ? Totals::Peers::Self :
+                                        Totals::Peers::Node,
+                  .traffic = &traffic_});
     return UCS_OK;
+}
+
+ucs_status_t LocalIface::count(Moved &moved, const uct_iov_t *iov,
+                               size_t iovcnt, ucs_status_t status)
+{
+    if (!UCS_STATUS_IS_ERR(status)) {
+        uint64_t length = 0;
+        for (size_t i = 0; i < iovcnt; ++i) {
+            length += iov[i].length * iov[i].count;
+        }
+        moved.add(length);
+    }
+    return status;
 }
 
 LocalIface::~LocalIface()
 {
+    if (report_ != nullptr) {
+        report_->remove(&traffic_);
+    }
     if (opening_ != UCS_CALLBACKQ_ID_NULL) {
         uct_worker_progress_unregister_safe(&worker->super, &opening_);
     }
@@ -190,22 +225,9 @@ namespace {
  * which are one and the same memory. */
 bool beside_own_lanes()
 {
-    const char *setting = getenv("UCX_TLS");
-    if (setting == nullptr || setting[0] == '^') {
-        return true;
-    }
-    static constexpr std::string_view kOwn[] = {
-        "all", "sm", "shm", "mm", "posix", "sysv", "cma", "knem", "xpmem"};
-    for (std::string_view rest(setting); !rest.empty();) {
-        size_t comma = rest.find(',');
-        if (std::find(std::begin(kOwn), std::end(kOwn),
-                      rest.substr(0, comma)) != std::end(kOwn)) {
-            return true;
-        }
-        rest.remove_prefix(comma == std::string_view::npos ? rest.size() :
-                                                             comma + 1);
-    }
-    return false;
+    return ucx_may_enable(getenv("UCX_TLS"),
+                          {"all", "sm", "shm", "mm", "posix", "sysv", "cma",
+                           "knem", "xpmem"});
 }
 
 /* UCP leaves out lanes that are this many times slower than another. */
@@ -373,11 +395,9 @@ uct_completion_t *LocalIface::begin_bulk(uct_completion_t *user)
     } else {
         end = &ends_.emplace_back();
     }
-    end->comp.func   = end_bulk;
-    end->comp.count  = 1;
-    end->comp.status = UCS_OK;
-    end->iface       = this;
-    end->user        = user;
+    arm(end->comp, end_bulk);
+    end->iface = this;
+    end->user  = user;
     return &end->comp;
 }
 

@@ -4,6 +4,7 @@
 
 #include "../rail/lower.h"
 #include "../ucx.h"
+#include "../watch/exit_report.h"
 #include "../wire/address.h"
 
 #include <deque>
@@ -62,6 +63,9 @@ private:
 
     static uct_iface_ops_t ops_table(bool is_self);
     static unsigned open_gates(void *arg);
+    ucs_status_t      start_report(const uct_iface_config_t *config);
+    ucs_status_t      count(Moved &moved, const uct_iov_t *iov, size_t iovcnt,
+                            ucs_status_t status);
     uct_completion_t *begin_bulk(uct_completion_t *user);
     ucs_status_t      settle_bulk(uct_completion_t *comp, ucs_status_t status);
     static void       end_bulk(uct_completion_t *comp);
@@ -102,6 +106,8 @@ private:
     bool                in_bulk_ = false; /* its code is on the stack */
     std::deque<BulkEnd> ends_;
     BulkEnd            *free_end_ = nullptr;
+    Traffic            traffic_; /* bulk data; messages are not looked at */
+    ExitReport        *report_ = nullptr;
     unsigned           closed_  = 0; /* endpoints whose gate is closed */
     uct_worker_cb_id_t opening_ = UCS_CALLBACKQ_ID_NULL;
 };

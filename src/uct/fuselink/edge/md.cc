@@ -2,6 +2,8 @@
 #include "md.h"
 
 #include "../../../ucs_ext/node.h"
+#include "../../../ucs_ext/split.h"
+#include "../../../ucs_ext/topology/machine.h"
 #include "md_ops.h"
 
 #include <algorithm>
@@ -10,12 +12,58 @@
 
 namespace fuselink {
 
-ucs_status_t Md::open(uct_component_t *component, const char *,
+namespace {
+
+/* UCX's component for memory of GPUs; and for reaching those of other
+ * processes. */
+constexpr const char *kGpuComponent = "cuda_cpy";
+constexpr const char *kGpuIpcComponent = "cuda_ipc";
+
+bool has_gpus()
+{
+    uct_component_t *one;
+    ucs_list_for_each(one, &uct_components_list, list) {
+        uct_component_attr_t attr;
+        attr.field_mask = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
+        if (strcmp(one->name, kGpuComponent) == 0 &&
+            uct_component_query(one, &attr) == UCS_OK) {
+            return attr.md_resource_count != 0;
+        }
+    }
+    return false;
+}
+
+} // namespace
+
+/* What a device can do with memory is an attribute of its domain. */
+ucs_status_t query_md_resources(uct_component_t *,
+                                uct_md_resource_desc_t **resources,
+                                unsigned *count)
+{
+    *count     = has_gpus() ? 2 : 1;
+    *resources = static_cast<uct_md_resource_desc_t *>(
+        ucs_calloc(*count, sizeof(**resources), "fuselink domains"));
+    if (*resources == nullptr) {
+        return UCS_ERR_NO_MEMORY;
+    }
+    const char *names[] = {kMdName, kNodeMdName};
+    for (unsigned i = 0; i < *count; ++i) {
+        ucs_snprintf_zero((*resources)[i].md_name, UCT_MD_NAME_MAX, "%s",
+                          names[i]);
+    }
+    return UCS_OK;
+}
+
+ucs_status_t Md::open(uct_component_t *component, const char *name,
                       const uct_md_config_t *config, uct_md_h *md_p)
 {
     std::unique_ptr<Md> md(new Md);
     md->ops       = &md_ops;
     md->component = component;
+    if (has_gpus()) {
+        md->has_rails_ = strcmp(name, kNodeMdName) != 0;
+        md->has_node_  = !md->has_rails_;
+    }
     ucs_status_t status =
         md->configure(*reinterpret_cast<const MdConfig *>(config));
     if (status != UCS_OK) {
@@ -32,15 +80,48 @@ void md_close(uct_md_h md)
 
 ucs_status_t Md::configure(const MdConfig &config)
 {
-    ucs_status_t status = open_lower_mds({"tcp", "ib", "posix", "sysv",
-                                          "cma", "self"}, lower_);
+    std::vector<std::string> names = {"posix", "sysv", "cma", "self"};
+    if (has_rails_) {
+        names.insert(names.end(), {"tcp", "ib", kGpuComponent});
+        if (config.gpu_copies) {
+            names.push_back(kGpuIpcComponent);
+        }
+    }
+    ucs_status_t status = open_lower_mds(names, lower_);
+    for (const auto &md : lower_) {
+        if (md->component_name() == kGpuComponent) {
+            gpu_ = md.get();
+        } else if (md->component_name() == kGpuIpcComponent) {
+            gpu_ipc_ = md.get();
+        }
+    }
+    takes_gpu_ = gpu_ != nullptr && config.gpu_copies;
     if (status == UCS_OK) {
         status = find_lanes(config.node_lanes);
     }
-    if (status == UCS_OK) {
+    if (status == UCS_OK && has_rails_) {
         status = find_rails(config);
     }
+    if (status == UCS_OK) {
+        status = check_topology(config.topology);
+    }
+    key_size_ = packed_key_size(nics_);
     return status;
+}
+
+/* A wrong file is said at the start of a job and not when the first GPU turns
+ * up. */
+ucs_status_t Md::check_topology(const char *file)
+{
+    topology::Devices devices;
+    std::string       error;
+    topology_file_ = file;
+    if (!topology_file_.empty() &&
+        !topology::read_this(topology_file_, devices, error)) {
+        ucs_error("UCX_FUSELINK_TOPOLOGY=%s", error.c_str());
+        return UCS_ERR_INVALID_PARAM;
+    }
+    return UCS_OK;
 }
 
 ucs_status_t Md::find_rails(const MdConfig &config)
@@ -62,29 +143,34 @@ ucs_status_t Md::find_rails(const MdConfig &config)
                   error.c_str());
         return UCS_ERR_INVALID_PARAM;
     }
-    ucs_status_t status = find_candidates(lower_, choice, candidates_);
+    ucs_status_t status = find_candidates(lower_, choice, candidates_,
+                                          left_out_);
     for (auto &candidate : candidates_) {
         if (candidate.traits->needs_keys) {
             candidate.memory = nics_.add(*candidate.md);
         }
     }
-    key_size_ = packed_key_size(nics_);
     return status;
+}
+
+bool Md::on_gpu(const void *address, size_t length) const
+{
+    ucs_memory_type_t type;
+    return takes_gpu_ && length != 0 &&
+           uct_md_detect_memory_type(gpu_->handle(), address, length,
+                                     &type) == UCS_OK &&
+           type == UCS_MEMORY_TYPE_CUDA;
 }
 
 ucs_status_t Md::find_lanes(const char *setting)
 {
-    std::vector<std::string> names;
-    for (std::string_view rest(setting); !rest.empty();) {
-        size_t comma = rest.find(',');
-        names.emplace_back(rest.substr(0, comma));
-        rest.remove_prefix(comma == std::string_view::npos ? rest.size() :
-                                                             comma + 1);
+    const std::vector<std::string_view> pieces = split(setting);
+    std::vector<std::string> names(pieces.begin(), pieces.end());
+    if (names.size() > 1 && names.back().empty()) {
+        names.pop_back(); /* a comma at the end */
     }
     if (names.size() == 1 && names[0] == "none") {
         names.clear();
-    } else if (names.empty()) {
-        names.emplace_back(); /* an error like any other unknown name */
     }
     std::string lanes;
     for (const auto &name : names) {
@@ -142,10 +228,10 @@ ucs_status_t query_devices(uct_md_h tl_md, uct_tl_device_resource_t **devices,
             md.candidates().size() == 1 ? md.candidates()[0].sys_device :
                                           UCS_SYS_DEVICE_ID_UNKNOWN);
     }
-    if (md.message_lane() != nullptr) {
+    if (md.has_node_ && md.message_lane() != nullptr) {
         add(kNodeDevice, UCT_DEVICE_TYPE_SHM, UCS_SYS_DEVICE_ID_UNKNOWN);
     }
-    if (md.self_lane() != nullptr) {
+    if (md.has_node_ && md.self_lane() != nullptr) {
         add(kSelfDevice, UCT_DEVICE_TYPE_SELF, UCS_SYS_DEVICE_ID_UNKNOWN);
     }
     *devices = list;

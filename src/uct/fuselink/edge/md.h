@@ -15,6 +15,11 @@
 
 namespace fuselink {
 
+/* The memory domain, and the one that devices `node` and `self` have for
+ * themselves where `rails` takes memory of GPUs and they do not. */
+inline constexpr const char *kMdName     = "fuselink";
+inline constexpr const char *kNodeMdName = "fuselink_node";
+
 inline constexpr const char *kRailsDevice = "rails";
 inline constexpr const char *kNodeDevice  = "node";
 inline constexpr const char *kSelfDevice  = "self";
@@ -36,6 +41,16 @@ public:
     {
         return candidates_;
     }
+    /** UCX's domain for memory of GPUs; nullptr if there are none. */
+    LowerMd *gpu() const { return gpu_; }
+    /** And for reaching other processes' GPUs; nullptr if there is none. */
+    LowerMd *gpu_ipc() const { return gpu_ipc_; }
+    /** True if `rails` takes memory of GPUs. */
+    bool     takes_gpu() const { return takes_gpu_; }
+    /** It is of a GPU, and the CPU cannot read it. */
+    bool     on_gpu(const void *address, size_t length) const;
+    /** Ports that are no candidates. */
+    const LeftOuts &left_out() const { return left_out_; }
 
     /** The first of the configured message lanes of the node that this
      *  machine has; nullptr if none. */
@@ -43,6 +58,8 @@ public:
     /** Bulk lane of the node; nullptr if none. */
     LowerMd *bulk_lane() const { return bulk_lane_; }
     LowerMd *self_lane() const { return self_lane_; }
+    /** UCX_FUSELINK_TOPOLOGY, which has been looked at; empty: none. */
+    const std::string &topology_file() const { return topology_file_; }
 
     /** Equal in two processes exactly if they reach each other by the node's
      *  lanes; never equal in others, nor with lanes disabled. */
@@ -50,14 +67,24 @@ public:
 
 private:
     friend void md_close(uct_md_h md);
+    friend ucs_status_t query_devices(uct_md_h md,
+                                      uct_tl_device_resource_t **devices,
+                                      unsigned *count);
     Md() = default;
 
     ucs_status_t configure(const MdConfig &config);
     ucs_status_t find_rails(const MdConfig &config);
     ucs_status_t find_lanes(const char *setting);
+    ucs_status_t check_topology(const char *file);
 
     std::vector<std::unique_ptr<LowerMd>> lower_;
     std::vector<RailCandidate>            candidates_;
+    LeftOuts                              left_out_;
+    bool                                  has_rails_ = true;
+    bool                                  has_node_  = true;
+    bool                                  takes_gpu_ = false;
+    LowerMd                              *gpu_       = nullptr;
+    LowerMd                              *gpu_ipc_   = nullptr;
     LowerMd                              *message_lane_ = nullptr;
     LowerMd                              *bulk_lane_    = nullptr;
     LowerMd                              *self_lane_    = nullptr;
@@ -65,7 +92,13 @@ private:
     RegionTable                           regions_;
     NicMemory                             nics_;
     size_t                                key_size_ = 0;
+    std::string                           topology_file_;
 };
+
+/** The memory domains that there are. */
+ucs_status_t query_md_resources(uct_component_t *component,
+                                uct_md_resource_desc_t **resources,
+                                unsigned *count);
 
 /** Devices of the `fuselink` transport on this MD: rails, node, self. */
 ucs_status_t query_devices(uct_md_h md, uct_tl_device_resource_t **devices,

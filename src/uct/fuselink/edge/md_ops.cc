@@ -16,7 +16,7 @@ struct PackedKey {
     uint8_t  magic;
     uint8_t  version;
     uint8_t  nics; /* number of PackedNicKeys that follow */
-    uint8_t  reserved;
+    uint8_t  flags;
     uint32_t id;
     uint64_t key;
 } __attribute__((packed));
@@ -27,7 +27,9 @@ struct PackedNicKey { /* then the key itself */
 } __attribute__((packed));
 
 constexpr uint8_t kKeyMagic   = 0xf6;
-constexpr uint8_t kKeyVersion = 2;
+constexpr uint8_t kKeyVersion = 3;
+
+constexpr uint8_t kKeyOnGpu = 1; /* no NIC writes it, nor does the CPU */
 
 /* What UCP adds to the keys of a region, and room to spare for another
  * transport's. */
@@ -54,7 +56,7 @@ unsigned inline_keys(const NicMemory &nics)
 
 ucs_status_t mem_reg(Md &md, void *address, size_t length, uct_mem_h *memh)
 {
-    auto *region = new Region(address, length);
+    auto *region = new Region(address, length, md.on_gpu(address, length));
     region->key  = md.regions().add(address, length, region);
     *memh        = region;
     return UCS_OK;
@@ -87,6 +89,10 @@ void pack_key(Md &md, uct_mem_h memh, void *buffer)
     PackedKey packed{kKeyMagic, kKeyVersion, 0, 0, region.key.id,
                      region.key.key};
     unsigned slots = inline_keys(nics);
+    if (region.on_gpu()) {
+        packed.flags |= kKeyOnGpu;
+        slots         = 0;
+    }
     if (region.length() < kSpreadLength) {
         slots = std::min(slots, 1u);
     }
@@ -104,9 +110,15 @@ void pack_key(Md &md, uct_mem_h memh, void *buffer)
     memcpy(out, &packed, sizeof(packed));
 }
 
-template <typename Attr> void fill_attr(Attr *attr)
+/* CUDA memory can be registered, like host memory, but not accessed: that would
+ * say that this is a way to copy between a process's own memories. */
+template <typename Attr> void fill_attr(const Md &md, Attr *attr)
 {
     attr->reg_mem_types          = UCS_BIT(UCS_MEMORY_TYPE_HOST);
+    if (md.takes_gpu()) {
+        attr->reg_mem_types     |= UCS_BIT(UCS_MEMORY_TYPE_CUDA) |
+                                   UCS_BIT(UCS_MEMORY_TYPE_CUDA_MANAGED);
+    }
     attr->access_mem_types       = UCS_BIT(UCS_MEMORY_TYPE_HOST);
     attr->alloc_mem_types        = 0;
     attr->detect_mem_types       = 0;
@@ -165,7 +177,9 @@ ucs_status_t rkey_unpack(const void *buffer, uct_rkey_t *rkey, void **handle)
         nics->set(head.slot, {bytes + at, head.length});
         at += head.length;
     }
-    auto *key = new RemoteKey{{packed.id, packed.key}, std::move(nics)};
+    auto *key = new RemoteKey{{packed.id, packed.key},
+                              (packed.flags & kKeyOnGpu) != 0,
+                              std::move(nics)};
     *rkey     = reinterpret_cast<uct_rkey_t>(key);
     *handle   = key;
     return UCS_OK;
@@ -188,7 +202,7 @@ ucs_status_t md_query(uct_md_h md, uct_md_attr_t *attr)
 {
     memset(attr, 0, sizeof(*attr));
     attr->cap.flags = kFlags;
-    fill_attr(&attr->cap);
+    fill_attr(Md::from(md), &attr->cap);
     attr->rkey_packed_size = Md::from(md).key_size();
     attr->reg_cost         = registration_cost(Md::from(md));
     memset(&attr->local_cpus, 0xff, sizeof(attr->local_cpus));
@@ -220,7 +234,7 @@ ucs_status_t md_query(uct_md_h md, uct_md_attr_v2_t *attr)
 {
     uct_md_base_md_query(attr); /* all fields, the new ones too */
     attr->flags = kFlags;
-    fill_attr(attr);
+    fill_attr(Md::from(md), attr);
     /* UCP registers for its protocols through a cache or not at all. */
     attr->cache_mem_types  = attr->reg_mem_types;
     attr->rkey_packed_size = Md::from(md).key_size();

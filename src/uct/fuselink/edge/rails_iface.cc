@@ -16,6 +16,15 @@ namespace {
 /* Largest single put or get that is accepted. */
 constexpr size_t kMaxBulk = size_t{1} << 40;
 
+/* Of a trace; it is memory of every process. */
+constexpr size_t kLeastTrace = size_t{1} << 10;
+constexpr size_t kMostTrace  = size_t{1} << 32;
+
+/* Of a slot for memory of GPUs. */
+constexpr size_t kLeastSlot = size_t{1} << 15;
+constexpr size_t kMostSlot  = size_t{1} << 28;
+constexpr size_t kMostRelay = size_t{1} << 32;
+
 /* Decides a tie against the bare NICs, which have the same latency; UCX's
  * transports use small numbers. */
 constexpr uint8_t kPriority = 100;
@@ -83,6 +92,23 @@ ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
                   config.inline_get, wire::kMaxInlineGet);
         return UCS_ERR_INVALID_PARAM;
     }
+    if (config.gpu_chunk < kLeastSlot || config.gpu_chunk > kMostSlot) {
+        ucs_error("UCX_FUSELINK_GPU_CHUNK=%zu: accepted: %zu to %zu bytes",
+                  config.gpu_chunk, kLeastSlot, kMostSlot);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (config.relay_memory / 2 < config.gpu_chunk ||
+        config.relay_memory > kMostRelay) {
+        ucs_error("UCX_FUSELINK_RELAY_MEMORY=%zu: accepted: from 2 times "
+                  "UCX_FUSELINK_GPU_CHUNK, %zu, to %zu bytes",
+                  config.relay_memory, 2 * config.gpu_chunk, kMostRelay);
+        return UCS_ERR_INVALID_PARAM;
+    }
+    if (config.trace_size < kLeastTrace || config.trace_size > kMostTrace) {
+        ucs_error("UCX_FUSELINK_TRACE_SIZE=%zu: accepted: %zu to %zu bytes",
+                  config.trace_size, kLeastTrace, kMostTrace);
+        return UCS_ERR_INVALID_PARAM;
+    }
     settings.limits.min_chunk  = sched::Bytes(config.min_chunk);
     settings.limits.max_chunk  = sched::Bytes(config.max_chunk);
     settings.limits.chunk_time = sched::Nanos::seconds(config.chunk_time);
@@ -90,8 +116,21 @@ ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
     settings.inline_get        = config.inline_get;
     settings.connect_ep        = config.connect == kConnectEp;
     settings.max_qps           = config.max_qps;
+    settings.standby_none      = strcmp(config.standby, "none") == 0;
+    if (!settings.standby_none &&
+        !read_devices("STANDBY", config.standby, settings.standby)) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    settings.report            = file_name(config.report);
+    settings.trace             = file_name(config.trace);
+    settings.trace_size        = config.trace_size;
+    settings.relay_memory      = config.relay_memory;
+    settings.gpu_chunk         = config.gpu_chunk;
+    settings.relay             = config.relay;
     return read_share(config, settings.share);
 }
+
+static_assert(kMostRelay / 2 / kLeastSlot <= Credits::kMostSlots);
 
 } // namespace
 
@@ -144,6 +183,12 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     engine_ = std::make_unique<Engine>(*this, md.regions(), md.nics(),
                                      settings);
     status  = engine_->open_rails(md.candidates(), tl_worker, params);
+    if (status == UCS_OK && md.takes_gpu()) {
+        status = engine_->open_hop(*md.gpu(), md.gpu_ipc(), tl_worker, params);
+    } else if (settings.relay && md.gpu() != nullptr) {
+        ucs_warn("fuselink: UCX_FUSELINK_RELAY=y is of no effect without "
+                 "UCX_FUSELINK_GPU_COPIES=y");
+    }
     if (status != UCS_OK) {
         return status;
     }
@@ -233,6 +278,11 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
         am.max_iov   = 1;
     }
 
+    if (Md::from(iface.md).takes_gpu()) {
+        /* Messages from memory of GPUs are copied. */
+        am.max_zcopy = std::min(am.max_zcopy, am.max_bcopy);
+    }
+
     auto &put           = attr->cap.put;
     put.max_short       = am.max_bcopy - sizeof(wire::PutData);
     put.max_bcopy       = put.max_short;
@@ -317,9 +367,14 @@ int RailsIface::is_reachable(const uct_iface_h tl_iface,
     if (peer.magic != own.magic || peer.kind != own.kind) {
         return 0;
     }
+    RailsIface &iface = from(tl_iface);
     if (peer.version != own.version) {
-        ucs_debug("fuselink: peer speaks protocol version %d, this process %d",
-                  peer.version, own.version);
+        if (!iface.said_version_) {
+            iface.said_version_ = true;
+            ucs_warn("fuselink: a peer speaks protocol version %d, this "
+                     "process %d: not connected; use one fuselink everywhere",
+                     peer.version, own.version);
+        }
         return 0;
     }
     /* Peers of this node are reached by device `node`, this process by
@@ -335,7 +390,7 @@ int RailsIface::is_reachable(const uct_iface_h tl_iface,
     auto *bytes = reinterpret_cast<const uint8_t *>(iface_addr);
     return wire::unpack_iface_address({bytes, wire::kMaxIfaceAddress},
                                       table) &&
-           from(tl_iface).engine().reaches(table);
+           iface.engine().reaches(table);
 }
 
 ucs_status_t RailsIface::flush(uct_iface_h iface, unsigned,

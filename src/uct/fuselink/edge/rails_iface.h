@@ -54,7 +54,8 @@ private:
     static ucs_status_t event_arm(uct_iface_h iface, unsigned events);
     static void         close(uct_iface_h iface);
 
-    bool                    base_ready_ = false;
+    bool                    base_ready_   = false;
+    bool                    said_version_ = false;
     wire::DeviceAddress     device_address_{};
     std::unique_ptr<Engine> engine_;
 };

@@ -4,6 +4,7 @@
 #include "../../../ucs_ext/node.h"
 #include "../rail/locked_memory.h"
 #include "../rail/subnets.h"
+#include "named_rails.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +14,8 @@ namespace fuselink {
 Engine::Engine(uct_base_iface_t &owner, RegionTable &regions, NicMemory &nics,
                const EngineSettings &settings)
     : owner_(owner), regions_(regions), nics_(nics), settings_(settings),
+      planning_(*this, settings.policy == sched::find_policy("plan") ||
+                           settings.policy == sched::find_policy("auto")),
       spread_home_(settings.policy != sched::find_policy("single"))
 {
     table_.uuid = wire::make_uuid(
@@ -34,6 +37,7 @@ Engine::~Engine()
     }
     peers_.clear();
     gone_.clear();
+    end_watching();
 }
 
 ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
@@ -49,18 +53,25 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
     lower.async_arg   = &poller_;
 
     std::string unlocked;
-    auto chosen = without_shared_subnets(candidates);
+    auto chosen = without_shared_subnets(candidates, left_out_);
     lower.rails = std::min(chosen.size(), wire::kMaxRails);
     for (const auto &candidate : chosen) {
         if (rails_.size() == wire::kMaxRails) {
             ucs_warn("fuselink: more than %zu NIC ports; %s and those after it "
                      "are not used, choose others with UCX_FUSELINK_DEVICES",
                      wire::kMaxRails, candidate.device.c_str());
+            for (size_t i = static_cast<size_t>(&candidate - chosen.data());
+                 i < chosen.size(); ++i) {
+                left_out_.push_back({chosen[i].device,
+                                     "there are as many rails as can be"});
+            }
             break;
         }
         if (!candidate.traits->routed_by_ip &&
             !can_lock(*candidate.md, queue_memory(lower.rails))) {
             unlocked += (unlocked.empty() ? "" : ", ") + candidate.device;
+            left_out_.push_back({candidate.device,
+                                 "too little locked memory (ulimit -l)"});
             continue;
         }
         std::unique_ptr<Rail> rail;
@@ -71,6 +82,8 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
             ucs_debug("fuselink: %s is not used beside much faster RDMA NICs "
                       "unless UCX_FUSELINK_DEVICES names it",
                       rail->name().c_str());
+            left_out_.push_back({candidate.device,
+                                 "far slower than the RDMA NICs beside it"});
             continue;
         }
         if (status == UCS_OK) {
@@ -82,8 +95,11 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
         if (status != UCS_OK) {
             ucs_warn("fuselink: NIC port %s is not used: %s",
                      candidate.device.c_str(), ucs_status_string(status));
+            left_out_.push_back({candidate.device, ucs_status_string(status)});
             continue;
         }
+        rail->standby = !settings_.standby_none &&
+                        settings_.standby.allows(rail->control().device());
         table_.rails.push_back(rail->record());
         rails_.push_back(std::move(rail));
     }
@@ -98,9 +114,10 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
                   "UCX_FUSELINK_DEVICES selects the ports to use");
         return UCS_ERR_NO_DEVICE;
     }
-    loads_.open(settings_.share, rails_,
+    warn_of_no_rails("UCX_FUSELINK_STANDBY", settings_.standby, rails_);
+    loads_.open(settings_.share, settings_.limits, rails_,
                 settings_.policy == sched::find_policy("idle"));
-    return UCS_OK;
+    return start_watching();
 }
 
 /* A TCP port beside RDMA NICs that are far faster, most likely one of a
@@ -156,6 +173,16 @@ size_t Engine::max_message() const
                          rail->hello().attr().cap.am.max_bcopy});
     }
     return most;
+}
+
+Peer *Engine::find_peer(uint32_t session) const
+{
+    for (const auto &[uuid, peer] : peers_) {
+        if (peer->session() == session) {
+            return peer.get();
+        }
+    }
+    return nullptr;
 }
 
 Peer *Engine::new_peer(uint64_t uuid)
@@ -227,7 +254,36 @@ bool Engine::reaches(const wire::RailTable &address) const
             }
         }
     }
+    warn_apart(address);
     return false;
+}
+
+/* Once: it is a setting, and then the same with all peers of that node. */
+void Engine::warn_apart(const wire::RailTable &address) const
+{
+    if (said_apart_) {
+        return;
+    }
+    said_apart_ = true;
+    std::string here, there;
+    for (const auto &traits : all_traits()) {
+        std::string tl(traits.tl);
+        if (std::any_of(rails_.begin(), rails_.end(), [&](const auto &rail) {
+                return &rail->traits() == &traits;
+            })) {
+            here += (here.empty() ? "" : ",") + tl;
+        }
+        if (std::any_of(address.rails.begin(), address.rails.end(),
+                        [&](const auto &rail) {
+                return rail.tl_hash == wire::hash_name(tl.c_str());
+            })) {
+            there += (there.empty() ? "" : ",") + tl;
+        }
+    }
+    ucs_warn("fuselink: no rail of this process (%s) reaches one of peer "
+             "%016lx (%s); see UCX_FUSELINK_RAIL_TLS and UCX_FUSELINK_DEVICES",
+             here.c_str(), address.uuid,
+             there.empty() ? "none known here" : there.c_str());
 }
 
 ucs_status_t Engine::create_lane(Peer &peer, const LowerIface &iface,
@@ -401,10 +457,24 @@ void Engine::on_hello(const wire::ControlHeader &header, const void *data,
     peer->on_hello(hello, table);
 }
 
+/* Bytes of a get have come in by the rail. */
+void Engine::note_landed(Rail &rail, const Peer &peer, uint64_t length)
+{
+    rail.traffic.received.add(length);
+    loads_.landed(rail, sched::Bytes(length));
+    if (ucs_unlikely(trace_ != nullptr)) {
+        int64_t now = Board::now();
+        trace_->begin({.start = now, .end = now, .peer = peer.uuid(),
+                       .length = length, .kind = Trace::Kind::Landed,
+                       .rail = rail.index()});
+    }
+}
+
 ucs_status_t Engine::on_chunk_am(void *arg, void *data, size_t length,
                                  unsigned)
 {
-    Engine &engine = static_cast<Rail *>(arg)->engine();
+    Rail   &rail   = *static_cast<Rail *>(arg);
+    Engine &engine = rail.engine();
     wire::ChunkLanded chunk;
     if (!wire::parse(data, length, chunk)) {
         return UCS_OK;
@@ -415,6 +485,10 @@ ucs_status_t Engine::on_chunk_am(void *arg, void *data, size_t length,
         ucs_debug("fuselink: chunk that nobody asked for");
         return UCS_OK;
     }
+    if (!get->peer->on_announced(chunk.rail, rail.index(), chunk.number)) {
+        return UCS_OK;
+    }
+    engine.note_landed(rail, *get->peer, chunk.length);
     get->peer->on_landed(*get, chunk.length);
     return UCS_OK;
 }
@@ -422,15 +496,32 @@ ucs_status_t Engine::on_chunk_am(void *arg, void *data, size_t length,
 ucs_status_t Engine::on_data_am(void *arg, void *data, size_t length,
                                 unsigned)
 {
-    Engine &engine = static_cast<Rail *>(arg)->engine();
+    Rail   &rail   = *static_cast<Rail *>(arg);
+    Engine &engine = rail.engine();
     wire::DataPart part;
     if (!wire::parse(data, length, part)) {
         return UCS_OK;
     }
     Peer *peer = engine.find_session(part.sender, part.session);
     if (peer != nullptr && !peer->failed()) {
-        peer->on_data_part(part, static_cast<char *>(data) + sizeof(part),
-                           length - sizeof(part));
+        auto        *bytes = static_cast<char *>(data) + sizeof(part);
+        size_t       size  = length - sizeof(part);
+        const bool   full  = (part.place & wire::kPartInSlot) != 0;
+        wire::InSlot in_slot{};
+        if (full) {
+            if (!wire::parse(bytes, size, in_slot)) {
+                return UCS_OK;
+            }
+            size = in_slot.length;
+        }
+        if (part.kind == static_cast<uint8_t>(wire::DataKind::Get)) {
+            engine.note_landed(rail, *peer, size);
+        }
+        if (full) {
+            peer->on_slot_full(part, in_slot);
+        } else {
+            peer->on_data_part(part, bytes, size);
+        }
     }
     return UCS_OK;
 }

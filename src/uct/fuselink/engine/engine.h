@@ -2,12 +2,21 @@
 #ifndef FUSELINK_ENGINE_ENGINE_H
 #define FUSELINK_ENGINE_ENGINE_H
 
+#include "../hop/hop.h"
+#include "../hop/slots.h"
 #include "../memory/region_table.h"
 #include "../peer/peer.h"
 #include "../rail/poller.h"
 #include "../rail/rail.h"
+#include "../relay/relay.h"
 #include "../sched/policy.h"
+#include "../transfer/clock.h"
 #include "../transfer/gets.h"
+#include "../transfer/planning.h"
+#include "../transfer/room_queue.h"
+#include "../watch/exit_report.h"
+#include "../watch/trace.h"
+#include "../watch/trace_file.h"
 #include "load_view.h"
 
 #include <memory>
@@ -26,7 +35,15 @@ struct EngineSettings {
     bool                 connect_ep = false;
     unsigned             max_qps = 1024; /* on one rail */
     size_t               rx_headroom = 0;
+    DeviceList           standby; /* rails that rest while others reach a peer */
+    bool                 standby_none = true;
     ShareSettings        share;
+    std::string          report;         /* destination; empty: none */
+    std::string          trace;          /* file; empty: none */
+    size_t               trace_size = 0; /* bytes */
+    size_t               relay_memory = 0; /* bytes of slots */
+    size_t               gpu_chunk  = 0; /* bytes of a slot */
+    bool                 relay = false;  /* over other GPUs */
 };
 
 /**
@@ -50,11 +67,21 @@ public:
                             uct_worker_h worker,
                             const uct_iface_params_t *params);
 
+    /** Memory of GPUs is to be sent, and received: how it is copied. */
+    ucs_status_t open_hop(LowerMd &gpu, LowerMd *ipc, uct_worker_h worker,
+                          const uct_iface_params_t *params);
+
     unsigned progress()
     {
         unsigned count = poller_.progress();
+        if (ucs_unlikely(copying())) {
+            count += progress_copies();
+        }
         if (ucs_unlikely(!deferred_.empty())) {
             count += run_deferred();
+        }
+        if (ucs_unlikely(!room_.empty())) {
+            count += room_.serve(now_ns());
         }
         return count;
     }
@@ -62,7 +89,9 @@ public:
     /** Arms the wake-up; UCS_ERR_BUSY if there is something to do first. */
     ucs_status_t arm(unsigned events)
     {
-        return deferred_.empty() ? poller_.arm(events) : UCS_ERR_BUSY;
+        bool busy = !deferred_.empty() || room_.due() ||
+                    copying(); /* they do not tell */
+        return busy ? UCS_ERR_BUSY : poller_.arm(events);
     }
 
     /** The peer with this address, connected if it was not. */
@@ -79,11 +108,53 @@ public:
     const wire::RailTable                    &table() const { return table_; }
     const std::vector<std::unique_ptr<Rail>> &rails() const { return rails_; }
     const EngineSettings                     &settings() const { return settings_; }
+    /** Candidates of open_rails() that are no rails. */
+    const LeftOuts                           &left_out() const { return left_out_; }
     Poller                                   &poller() { return poller_; }
     LoadView                                 &loads() { return loads_; }
+    RoomQueue                                &room() { return room_; }
+    /** nullptr unless the user asked for one. */
+    Trace                                    *trace() const { return trace_.get(); }
+    Planning                                 &planning() { return planning_; }
+    const std::unordered_map<uint64_t, std::unique_ptr<Peer>> &peers() const { return peers_; }
     GetTable                                 &gets() { return gets_; }
     RegionTable                              &regions() { return regions_; }
     NicMemory                                &nics() { return nics_; }
+    /* There if memory of GPUs is taken: copies, and what they go through to
+     * NICs, and from NICs. */
+    Hop                                      &hop() { return *hop_; }
+    Slots                                    &slots_out() { return *slots_out_; }
+    Slots                                    &slots_in() { return *slots_in_; }
+    bool has_hop() const { return hop_ != nullptr; }
+    /** As those of Hop, also over other GPUs; out only if `hurry`. */
+    ucs_status_t copy_out(void *host, const void *gpu, size_t length,
+                          bool hurry, uct_completion_t *comp)
+    {
+        return relay_ ? relay_->begin_out(host, gpu, length, hurry, comp) :
+                        hop_->begin_out(host, gpu, length, comp);
+    }
+    ucs_status_t copy_in(void *gpu, const void *host, size_t length,
+                         uct_completion_t *comp)
+    {
+        return relay_ ? relay_->begin_in(gpu, host, length, comp) :
+                        hop_->begin_in(gpu, host, length, comp);
+    }
+    bool copying() const
+    {
+        return hop_ && (hop_->busy() || (relay_ && relay_->busy()));
+    }
+    /** Progresses copies until done(). False if that takes longer than any. */
+    template <typename Done> bool await_copies(Done &&done)
+    {
+        return hop_->wait([&] {
+            if (relay_) {
+                relay_->progress();
+            }
+            return done();
+        });
+    }
+    /** The peer of a session; nullptr if it is gone. */
+    Peer *find_peer(uint32_t session) const;
     /** The longest small put, bytes. */
     size_t max_put_bcopy() const { return max_message() - sizeof(wire::PutData); }
     uct_base_iface_t                         &owner() { return owner_; }
@@ -101,6 +172,10 @@ public:
      *  on the stack: connecting inside a rail's callback, or ending what
      *  failed inside a rail's call, would pull the ground from under it. */
     void defer(Peer &peer);
+
+    /** What peers have on their way to our rail, but for one of them. */
+    sched::Bytes inflow(size_t rail, sched::Nanos now,
+                        const Peer *except) const;
 
     /** The next transfer's preferred path. Spreads transfers over equal rails,
      *  except under the policy that is to use one. */
@@ -123,13 +198,18 @@ private:
 
     using PeerSlot = std::unique_ptr<Peer>;
 
+    unsigned     progress_copies();
     bool         adds_little(const Rail &rail) const;
+    void         warn_apart(const wire::RailTable &address) const;
     ucs_status_t set_handlers(Rail &rail);
     unsigned     run_deferred();
     Peer        *find_session(uint64_t uuid, uint32_t session);
     Peer        *new_peer(uint64_t uuid);
     void         retire(PeerSlot &slot);
     void         bury(Peer *peer);
+    void         note_landed(Rail &rail, const Peer &peer, uint64_t length);
+    ucs_status_t start_watching();
+    void         end_watching();
     void         on_hello(const wire::ControlHeader &header, const void *data,
                           size_t length);
 
@@ -140,8 +220,17 @@ private:
 
     Poller                             poller_;
     std::vector<std::unique_ptr<Rail>> rails_;
+    std::unique_ptr<Hop>               hop_;
+    std::unique_ptr<Relay>             relay_; /* has the slots' memory */
+    std::unique_ptr<Slots>             slots_out_, slots_in_;
+    LeftOuts                           left_out_;
     LoadView                           loads_; /* after the rails */
+    RoomQueue                          room_;  /* before the peers */
+    Planning                           planning_;
     wire::RailTable                    table_;
+    ExitReport                        *report_ = nullptr;
+    std::unique_ptr<Trace>             trace_;
+    TraceFile                         *trace_file_ = nullptr;
     GetTable                           gets_;
     std::unordered_map<uint64_t, PeerSlot> peers_;
     std::vector<PeerSlot>              gone_; /* failed, not closed yet */
@@ -150,6 +239,7 @@ private:
     uint32_t            last_session_ = 0;
     uint32_t            home_ = 0;
     bool                spread_home_;
+    mutable bool        said_apart_ = false;
 
     /* Stands in front of the user's headroom of messages that the user keeps
      * (see on_wrapped_am). Address-stable: descriptors point to it. */

@@ -3,6 +3,7 @@
 
 #include "../../../ucs_ext/job.h"
 #include "../ucx.h"
+#include "named_rails.h"
 
 #include <algorithm>
 
@@ -19,10 +20,12 @@ constexpr sched::Nanos kTick = sched::Nanos::millis(1);
 } // namespace
 
 void LoadView::open(const ShareSettings &settings,
+                    const sched::Limits &limits,
                     const std::vector<std::unique_ptr<Rail>> &rails,
                     bool by_place)
 {
     settings_ = settings;
+    limits_   = limits;
     for (const auto &rail : rails) {
         rails_.push_back(rail.get());
     }
@@ -45,19 +48,18 @@ void LoadView::open(const ShareSettings &settings,
         return;
     }
     for (Rail *rail : rails_) {
-        rail->load.nic = seat_->add_nic(rail->control().device(),
+        rail->load.number = seat_->add_nic(rail->control().device(),
                                         static_cast<uint64_t>(std::min(
                                             rail->speed(), 1e18)));
     }
     take_own_nics(by_place);
-    next_ = sched::Nanos();
 }
 
 void LoadView::take_own_nics(bool by_place)
 {
     auto take = [&](Rail &rail) {
         rail.load.own = true;
-        seat_->own(rail.load.nic);
+        seat_->own(rail.load.number);
     };
     if (settings_.own == "none" || rails_.empty()) {
         return;
@@ -78,15 +80,7 @@ void LoadView::take_own_nics(bool by_place)
             take(*rail);
         }
     }
-    for (const auto &name : list.names()) {
-        bool known = std::any_of(rails_.begin(), rails_.end(),
-                                 [&](const Rail *rail) {
-                                     return rail->control().device() == name;
-                                 });
-        if (!known) {
-            ucs_warn("UCX_FUSELINK_OWN: '%s' is not a rail", name.c_str());
-        }
-    }
+    warn_of_no_rails("UCX_FUSELINK_OWN", list, rails_);
 }
 
 sched::PathView::Standing
@@ -109,19 +103,40 @@ LoadView::standing(const Rail &rail, const BoardSeat::Load &others) const
 
 void LoadView::update(sched::Nanos now)
 {
-    next_         = now + kRefresh;
-    int64_t clock = Board::now();
-    if (now >= next_tick_) {
-        next_tick_ = now + kTick;
-        seat_->tick(clock);
+    next_ = now + kRefresh;
+    if (seat_ != nullptr) {
+        int64_t clock = Board::now();
+        if (now >= next_tick_) {
+            next_tick_ = now + kTick;
+            seat_->tick(clock);
+        }
+        seat_->read(Direction::Out, clock, loads_);
     }
-    seat_->read(clock, loads_);
     for (Rail *rail : rails_) {
-        if (rail->load.nic >= 0) {
-            const auto &out = loads_[static_cast<size_t>(rail->load.nic)]
-                                    [static_cast<size_t>(Direction::Out)];
-            rail->load.ahead    = sched::Bytes(out.in_flight);
-            rail->load.standing = standing(*rail, out);
+        sched::Nic::Others others;
+        if (rail->load.number >= 0) {
+            const auto &load =
+                loads_[static_cast<size_t>(rail->load.number)];
+            others = {.in_flight = sched::Bytes(load.in_flight),
+                      .completed = load.completed,
+                      .sharers   = load.sharers,
+                      .standing  = standing(*rail, load)};
+        }
+        rail->nic.look(others, now, limits_);
+    }
+}
+
+void LoadView::update_inbound(sched::Nanos now)
+{
+    next_inbound_ = now + kRefresh;
+    if (seat_ == nullptr) {
+        return;
+    }
+    seat_->read(Direction::In, Board::now(), loads_);
+    for (Rail *rail : rails_) {
+        if (rail->load.number >= 0) {
+            rail->load.inbound = sched::Bytes(
+                loads_[static_cast<size_t>(rail->load.number)].in_flight);
         }
     }
 }
@@ -129,7 +144,7 @@ void LoadView::update(sched::Nanos now)
 void LoadView::posted(const Rail &rail, sched::Bytes length)
 {
     if (seat_ != nullptr) {
-        seat_->posted(rail.load.nic, Direction::Out, length.count(),
+        seat_->posted(rail.load.number, Direction::Out, length.count(),
                       Board::now());
     }
 }
@@ -137,9 +152,26 @@ void LoadView::posted(const Rail &rail, sched::Bytes length)
 void LoadView::ended(const Rail &rail, sched::Bytes length, bool arrived)
 {
     if (seat_ != nullptr) {
-        bool lent = rail.load.standing == sched::PathView::Standing::Lent;
-        seat_->ended(rail.load.nic, Direction::Out, length.count(), arrived,
+        bool lent = rail.nic.standing() == sched::PathView::Standing::Lent;
+        seat_->ended(rail.load.number, Direction::Out, length.count(), arrived,
                      lent, Board::now());
+    }
+}
+
+void LoadView::landed(const Rail &rail, sched::Bytes length)
+{
+    if (seat_ != nullptr) {
+        seat_->ended(rail.load.number, Direction::In, length.count(), true, false,
+                     Board::now());
+    }
+}
+
+void LoadView::set_inflow(const Rail &rail, sched::Bytes bytes)
+{
+    if (seat_ != nullptr) {
+        seat_->set_in_flight(rail.load.number, Direction::In,
+                             std::min(bytes.count(), Board::kMostBytes),
+                             Board::now());
     }
 }
 

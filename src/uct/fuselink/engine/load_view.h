@@ -35,36 +35,52 @@ public:
     /** Takes a seat on the board for these rails, which are all there are.
      *  @param by_place without UCX_FUSELINK_OWN each process of a job owns one
      *                  NIC, in turn */
-    void open(const ShareSettings &settings,
+    void open(const ShareSettings &settings, const sched::Limits &limits,
               const std::vector<std::unique_ptr<Rail>> &rails, bool by_place);
 
-    /** Brings Rail::load up to date if that was long ago. */
+    /** Brings Rail::nic up to date if that was long ago. */
     void refresh(sched::Nanos now)
     {
         if (now >= next_) {
             update(now);
         }
     }
+    /** The same with Rail::load, which only few ask for. */
+    void refresh_inbound(sched::Nanos now)
+    {
+        if (now >= next_inbound_) {
+            update_inbound(now);
+        }
+    }
 
     /** A chunk begins on the rail; it has arrived, or never will. */
     void posted(const Rail &rail, sched::Bytes length);
     void ended(const Rail &rail, sched::Bytes length, bool arrived);
+    /** Bytes that we asked a peer for came in by the rail, or ones that its
+     *  NIC read there: for those who watch. */
+    void landed(const Rail &rail, sched::Bytes length);
+
+    /** What peers have on their way to the rail. */
+    void set_inflow(const Rail &rail, sched::Bytes bytes);
 
     /** The most that may be in flight on another's NIC. */
     sched::Bytes borrow_max() const { return sched::Bytes(settings_.borrow_max); }
 
 private:
-    void                      update(sched::Nanos now);
-    void                      take_own_nics(bool by_place);
+    void update(sched::Nanos now);
+    void update_inbound(sched::Nanos now);
+    void take_own_nics(bool by_place);
     sched::PathView::Standing standing(const Rail            &rail,
                                        const BoardSeat::Load &others) const;
 
-    ShareSettings                   settings_;
-    std::unique_ptr<BoardSeat>      seat_;
-    std::vector<Rail *>             rails_;
-    std::vector<BoardSeat::NicLoad> loads_; /* by number on the seat */
-    sched::Nanos                    next_      = sched::Nanos::max();
-    sched::Nanos                    next_tick_ = sched::Nanos();
+    ShareSettings                settings_;
+    sched::Limits                limits_;
+    std::unique_ptr<BoardSeat>   seat_;
+    std::vector<Rail *>          rails_;
+    std::vector<BoardSeat::Load> loads_; /* by number on the seat */
+    sched::Nanos                 next_         = sched::Nanos::min();
+    sched::Nanos                 next_inbound_ = sched::Nanos::min();
+    sched::Nanos                 next_tick_    = sched::Nanos::min();
 };
 
 } // namespace fuselink

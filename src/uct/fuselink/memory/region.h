@@ -19,10 +19,15 @@ class NicMemory;
  *  Registered with a NIC when that NIC first needs it. */
 class Region {
 public:
-    Region(void *base, size_t length) : base_(base), length_(length) {}
+    explicit Region(void *base, size_t length, bool on_gpu = false)
+        : base_(base), length_(length), on_gpu_(on_gpu)
+    {
+    }
 
     void  *base() const { return base_; }
     size_t length() const { return length_; }
+    /** Memory of a GPU, which the CPU cannot read or write. */
+    bool   on_gpu() const { return on_gpu_; }
 
     RegionKey key; /* of the table of regions */
 
@@ -31,6 +36,7 @@ private:
 
     void  *base_;
     size_t length_;
+    bool   on_gpu_;
     /* Of NicMemory's slots. Null: not registered (yet). */
     std::array<std::atomic<uct_mem_h>, wire::kMaxRails> handles_{};
     std::atomic<uint32_t>                               failed_{0};

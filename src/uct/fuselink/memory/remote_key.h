@@ -64,6 +64,7 @@ private:
 /** What a uct_rkey_t of fuselink points to. */
 struct RemoteKey {
     RegionKey                region;
+    bool                     on_gpu = false; /* by slots or messages only */
     std::shared_ptr<NicKeys> nics; /* shared with transfers in progress */
 };
 

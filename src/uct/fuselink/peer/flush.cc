@@ -95,17 +95,18 @@ void Peer::fence_begun(bool of_messages)
         ++put_sn_; /* acknowledged when the messages have been handled */
         unfenced_ = false;
     }
+    /* Gets of the control lane are among these, though the lane keeps its order:
+     * what they read is in the user's memory when the rail has looked at its
+     * completions, and it looks at messages first. So the answer to a later
+     * message, UCP's atomics for one, would seem to come after the get. */
     if (epochs_.outstanding() != 0) {
         fence_boundary_ = epochs_.boundary();
         obstacles_     |= kFenced;
     }
-    if (lane_rma_) {
-        /* Same lane: the rail orders what follows on it. Bulk data waits. */
-        ucs_status_t status = uct_ep_fence(control_, 0);
-        if (status != UCS_OK) {
-            fail(status);
-            return;
-        }
+    if (lane_puts_) {
+        /* Same lane: messages and gets follow its puts, and for puts it is told
+         * when the next comes. Bulk data waits. */
+        lane_put_fence_ = true;
         flush_lane_for_fence();
     }
     if (put_sn_ != put_acked_) {
@@ -113,6 +114,19 @@ void Peer::fence_begun(bool of_messages)
          * could overtake them. */
         hold_bulk();
     }
+}
+
+/* In front of a put of the control lane. Not in front of a get: no get is under way
+ * that it could overtake, and puts it follows in any case. The flag that UCX sets for
+ * it would only have the NIC wait, for which soft-RoCE of Linux 6.1 may wait forever:
+ * what it waits for can end unseen between its look and its falling asleep. */
+ucs_status_t Peer::fence_lane_put()
+{
+    if (ucs_likely(!lane_put_fence_)) {
+        return UCS_OK;
+    }
+    lane_put_fence_ = false;
+    return uct_ep_fence(control_, 0);
 }
 
 /* Until the peer has handled what went to it as messages so far. */
@@ -132,20 +146,18 @@ struct LaneFence {
 
 } // namespace
 
-/* Has bulk data wait until the puts and gets on the control lane have ended.
+/* Has bulk data wait until the puts on the control lane have ended.
  * The lane may not be able to tell now: then it waits until it is, too. */
 void Peer::flush_lane_for_fence()
 {
-    auto *fence        = new LaneFence{};
-    fence->comp.count  = 1;
-    fence->comp.status = UCS_OK;
-    fence->comp.func   = [](uct_completion_t *comp) {
+    auto *fence = new LaneFence{};
+    arm(fence->comp, [](uct_completion_t *comp) {
         auto *self = reinterpret_cast<LaneFence *>(comp);
         Peer *peer = self->peer;
         --*self->open;
         delete self;
         peer->bulk().pump();
-    };
+    });
     fence->peer = this;
     fence->open = &lane_fences_;
     ucs_status_t status = uct_ep_flush(control_, 0, &fence->comp);
@@ -159,7 +171,7 @@ void Peer::flush_lane_for_fence()
         engine_.defer(*this);
         return;
     }
-    lane_rma_ = false;
+    lane_puts_ = false;
     if (UCS_STATUS_IS_ERR(status)) {
         fail(status);
     }
@@ -269,15 +281,13 @@ ucs_status_t Peer::flush(PeerUser *user, unsigned flags,
     }
 
     /* Not a fast path: a flush waits for the network anyway. */
-    auto *op        = new FlushOp{};
-    op->comp.func   = on_control_flushed;
-    op->comp.count  = 1;
-    op->comp.status = UCS_OK;
-    op->peer        = this;
-    op->owner       = user;
-    op->user        = comp;
-    op->status      = UCS_OK;
-    op->waiting     = 1;
+    auto *op = new FlushOp{};
+    arm(op->comp, on_control_flushed);
+    op->peer    = this;
+    op->owner   = user;
+    op->user    = comp;
+    op->status  = UCS_OK;
+    op->waiting = 1;
 
     ucs_status_t status = UCS_OK;
     if (ask_lane) {

@@ -112,6 +112,24 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
         return on_chunk_ack(data, length);
     case ControlType::GetCancel:
         return on_get_cancel(data, length);
+    case ControlType::LoadAsk:
+        return on_load_ask(data, length);
+    case ControlType::LoadGrant:
+        return on_load_grant(data, length);
+    case ControlType::SlotAsk:
+        return on_slot_ask(data, length);
+    case ControlType::SlotGrant:
+        return bulk_.on_slot_grant(data, length);
+    case ControlType::SlotRecall:
+        return bulk_.on_slot_recall(data, length);
+    case ControlType::SlotBack:
+        return on_slot_back(data, length);
+    case ControlType::PathBroken:
+        return on_path_broken(data, length);
+    case ControlType::PathQuiet:
+        return on_path_quiet(data, length);
+    case ControlType::Landed:
+        return on_landed_word(data, length);
     case ControlType::Goodbye:
         return on_goodbye(header, data, length);
     case ControlType::Hello:

@@ -50,7 +50,8 @@ void Peer::on_key_request(const void *data, size_t length)
             }
             uint8_t key[UINT8_MAX];
             size_t  size = slot < nics.count() ? nics.key_size(slot) : 0;
-            bool    ok   = region != nullptr && size != 0 &&
+            bool    ok   = region != nullptr && !region->on_gpu() &&
+                           size != 0 &&
                        size <= sizeof(key) && nics.pack(*region, slot, key);
             body.push_back(static_cast<uint8_t>(slot));
             body.push_back(static_cast<uint8_t>(ok ? size : 0));
@@ -109,9 +110,11 @@ void Peer::ask_for(const Transfer &transfer)
     get.buffer = const_cast<char *>(transfer.buffer);
     get.length = transfer.length;
     get.epoch  = transfer.epoch;
+    get.to_gpu = transfer.from_gpu;
 
     wire::GetReq request{};
-    request.header.type = static_cast<uint8_t>(ControlType::GetReq);
+    request.header.type  = static_cast<uint8_t>(ControlType::GetReq);
+    request.header.flags = get.to_gpu ? wire::kGetToGpu : 0;
     request.op          = op;
     request.remote      = transfer.remote;
     request.local       = reinterpret_cast<uintptr_t>(transfer.buffer);
@@ -121,36 +124,69 @@ void Peer::ask_for(const Transfer &transfer)
     send_control(&request, sizeof(request));
 }
 
+/* Where bytes of bulk data belong, if the peer may write there. */
+bool Peer::find_target(const wire::DataPart &part, size_t length,
+                       PartTarget &target)
+{
+    if (part.kind == static_cast<uint8_t>(wire::DataKind::Put)) {
+        RegionKey key{part.region_id, part.key};
+        target.to     = reinterpret_cast<char *>(
+            static_cast<uintptr_t>(part.target));
+        target.on_gpu = region_on_gpu(key);
+        return engine_.regions().contains(key, part.target, length);
+    }
+    memcpy(&target.op, &part.key, sizeof(target.op));
+    Get *get = engine_.gets().find(target.op);
+    if (get == nullptr || get->peer != this || get->by_message ||
+        length > get->length - get->landed - get->arriving ||
+        part.target > get->length - length) {
+        return false;
+    }
+    target.to     = get->buffer + part.target;
+    target.on_gpu = get->to_gpu;
+    target.get    = get;
+    return true;
+}
+
 void Peer::on_data_part(const wire::DataPart &part, const char *data,
                         size_t length)
 {
     ucs_status_t status = UCS_ERR_INVALID_ADDR;
-    uint32_t &open      = open_chunks_[{part.rail, part.remote}];
+    Arrival  &arrival   = arrivals_[{part.rail, part.remote}];
+    uint32_t &open      = arrival.open;
+    if (ucs_unlikely(wire::chunk_before(part.chunk, arrival.from))) {
+        return; /* it is sent again */
+    }
+    arrival.from = wire::chunk_mark(arrival.from, part.chunk);
     if (part.place & wire::kPartFirst) {
-        open = part.chunk + 1;
+        open           = part.chunk + 1;
+        arrival.of_get = false;
+        arrival.length = 0;
     }
     bool whole = open == part.chunk + 1; /* all that came before it is here */
+    bool gpu   = false; /* then onto_gpu_ answers */
+    PartTarget target;
     if (!whole) {
         status = UCS_ERR_IO_ERROR;
         ucs_debug("fuselink: peer %016lx: part of a chunk without those before",
                   uuid_);
-    } else if (part.kind == static_cast<uint8_t>(wire::DataKind::Put)) {
-        if (engine_.regions().contains({part.region_id, part.key},
-                                       part.target, length)) {
-            memcpy(reinterpret_cast<void *>(
-                       static_cast<uintptr_t>(part.target)), data, length);
-            status = UCS_OK;
-        }
-    } else {
-        wire::OpId op;
-        memcpy(&op, &part.key, sizeof(op));
-        Get *get = engine_.gets().find(op);
-        if (get != nullptr && get->peer == this && !get->by_message &&
-            length <= get->length - get->landed &&
-            part.target <= get->length - length) {
-            memcpy(get->buffer + part.target, data, length);
-            status = UCS_OK;
-            on_landed(*get, length);
+    } else if (find_target(part, length, target)) {
+        status = UCS_OK;
+        gpu    = target.on_gpu;
+        if (gpu) {
+            if (target.get != nullptr) {
+                target.get->arriving += length;
+            }
+            onto_gpu_.part(part, target.to, data, length,
+                           target.get != nullptr ? &target.op : nullptr);
+        } else {
+            memcpy(target.to, data, length);
+            if (target.get != nullptr) {
+                arrival.of_get  = true;
+                arrival.get     = target.op;
+                arrival.length += length;
+                on_landed(*target.get, length);
+            }
         }
     }
     if (status != UCS_OK && whole) {
@@ -159,6 +195,9 @@ void Peer::on_data_part(const wire::DataPart &part, const char *data,
     }
     if ((status != UCS_OK && whole) || (part.place & wire::kPartLast)) {
         open = 0;
+        if (gpu || onto_gpu_.after(part, status)) {
+            return;
+        }
         wire::ChunkAck ack{};
         ack.header.type = static_cast<uint8_t>(ControlType::ChunkAck);
         ack.chunk       = part.chunk;

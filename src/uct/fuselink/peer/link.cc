@@ -25,16 +25,27 @@ void Link::drop()
         uct_ep_h ep = ep_;
         ep_         = nullptr;
         rail_.engine().destroy_lane(ep); /* ends the proof */
+        if (use_ == Use::Lane) {
+            rail_.engine().poller().release(rail_.poll_index());
+        }
         --rail_.qps;
+    }
+}
+
+void Link::reset()
+{
+    drop();
+    connected_ = false;
+    again_     = true;
+    if (state_ != State::Refused) {
+        state_ = State::Idle;
     }
 }
 
 void Link::prove()
 {
-    state_        = State::Unproved;
-    proof_.func   = on_proof;
-    proof_.count  = 1;
-    proof_.status = UCS_OK;
+    state_ = State::Unproved;
+    arm(proof_, on_proof);
     ucs_status_t status = uct_ep_check(ep_, 0, nullptr);
     if (status == UCS_OK || status == UCS_INPROGRESS) {
         status = uct_ep_flush(ep_, 0, &proof_);
@@ -61,7 +72,7 @@ void Link::on_proof(uct_completion_t *comp)
 void Link::settle(State state)
 {
     state_ = state;
-    if (failed() && peer_->note_deaf(rail_.index(), remote_.index)) {
+    if (failed() && !again_ && peer_->note_deaf(rail_.index(), remote_.index)) {
         ucs_warn("fuselink: rail %s connects to %s of peer %016lx but moves no "
                  "data: left out", rail_.name().c_str(), remote_.name.c_str(),
                  peer_->uuid());
@@ -97,6 +108,9 @@ ucs_status_t Link::create(Peer &peer, std::vector<uint8_t> &address)
         return status;
     }
     ++rail_.qps;
+    if (use_ == Use::Lane) { /* users wait for what arrives on it */
+        rail_.engine().poller().hold(rail_.poll_index());
+    }
     rail_.engine().add_lane(peer, ep_);
     status = iface.get_ep_address(ep_, address);
     return status == UCS_OK && address.size() > UINT8_MAX ?

@@ -56,6 +56,10 @@ public:
     /** Begins, unless that was done. */
     void ask(Peer &peer);
 
+    /** The connection is over, and may be made again; if this side or the other
+     *  has refused it, it stays so. */
+    void reset();
+
     /** True if the message is about this link. */
     bool meant(const wire::RailAddr &message) const;
     /** `address` is untrusted. Fails if the rail does. */
@@ -100,6 +104,7 @@ private:
     const Use        use_;
     State            state_     = State::Idle;
     bool             connected_ = false;
+    bool             again_     = false; /* it was reset */
     uct_ep_h         ep_        = nullptr;
 };
 

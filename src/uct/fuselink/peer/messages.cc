@@ -31,6 +31,18 @@ struct PackPieces { /* scattered memory behind a header */
     size_t           header_length;
     const uct_iov_t *iov;
     size_t           iovcnt;
+    Engine          &engine;
+    ucs_status_t     status; /* of copies from GPUs */
+
+    void copy(void *out, const uct_iov_t &piece, const char *from)
+    {
+        auto *memory = static_cast<const Region *>(piece.memh);
+        if (ucs_likely(memory == nullptr || !memory->on_gpu())) {
+            memcpy(out, from, piece.length);
+        } else if (engine.hop().out(out, from, piece.length) != UCS_OK) {
+            status = UCS_ERR_IO_ERROR;
+        }
+    }
 };
 
 size_t pack_pieces(void *dest, void *arg)
@@ -45,8 +57,8 @@ size_t pack_pieces(void *dest, void *arg)
         const uct_iov_t &piece = p->iov[i];
         for (unsigned k = 0; k < piece.count; ++k) {
             if (piece.length != 0) { /* buffer may be null else */
-                memcpy(out, static_cast<char *>(piece.buffer) +
-                                k * piece.stride, piece.length);
+                p->copy(out, piece, static_cast<char *>(piece.buffer) +
+                                        k * piece.stride);
                 out += piece.length;
             }
         }
@@ -56,25 +68,18 @@ size_t pack_pieces(void *dest, void *arg)
 
 } // namespace
 
-ucs_status_t Peer::am_short(uint8_t id, uint64_t header, const void *payload,
-                            unsigned length)
+/* What am_short() does not do itself: obstacles, and ids that are fuselink's. */
+ucs_status_t Peer::am_short_otherwise(uint8_t id, uint64_t header,
+                                      const void *payload, unsigned length)
 {
-    if (ucs_unlikely(obstacles_ != 0)) {
+    if (obstacles_ != 0) {
         ucs_status_t status = obstacle_status();
         if (status != UCS_OK) {
             return status;
         }
     }
-    if (ucs_unlikely(wire::is_own_id(id))) {
-        return wrapped_short(id, header, payload, length);
-    }
-    ucs_status_t status = uct_ep_am_short(control_, id, header, payload,
-                                          length);
-    if (ucs_likely(status == UCS_OK)) {
-        unflushed_ = unfenced_ = true;
-        return UCS_OK;
-    }
-    return rail_status(status);
+    return wire::is_own_id(id) ? wrapped_short(id, header, payload, length) :
+                                 lane_short(id, header, payload, length);
 }
 
 ucs_status_t Peer::wrapped_short(uint8_t id, uint64_t header,
@@ -142,6 +147,12 @@ ucs_status_t Peer::am_zcopy(PeerUser &user, uint8_t id, const void *header,
     for (size_t i = 0; i < iovcnt; ++i) {
         lane_iov[i]      = iov[i];
         lane_iov[i].memh = UCT_MEM_HANDLE_NULL;
+        /* UCP leaves the handle of nothing as it is. */
+        auto *memory     = iov[i].length == 0 ? nullptr :
+                           static_cast<const Region *>(iov[i].memh);
+        if (ucs_unlikely(memory != nullptr && memory->on_gpu())) {
+            return am_copied(id, header, header_len, iov, iovcnt);
+        }
         if (rail_->traits().stream) {
             continue; /* the kernel copies from any memory */
         }
@@ -154,7 +165,7 @@ ucs_status_t Peer::am_zcopy(PeerUser &user, uint8_t id, const void *header,
             return am_copied(id, header, header_len, iov, iovcnt);
         }
     }
-    SendOp &op = begin_lane_op();
+    SendOp &op = begin_lane_op(false);
     ucs_status_t status = uct_ep_am_zcopy(control_, id, header, header_len,
                                           lane_iov, iovcnt, flags, &op.comp);
     settle_lane_op(op, status, user, comp);
@@ -172,8 +183,12 @@ ucs_status_t Peer::am_copied(uint8_t id, const void *header,
                              size_t header_length, const uct_iov_t *iov,
                              size_t iovcnt)
 {
-    PackPieces message{header, header_length, iov, iovcnt};
+    PackPieces message{header, header_length, iov, iovcnt, engine_, UCS_OK};
     ssize_t sent = uct_ep_am_bcopy(control_, id, pack_pieces, &message, 0);
+    if (message.status != UCS_OK) { /* what went out is not what was meant */
+        fail(message.status);
+        return message.status;
+    }
     if (sent < 0) {
         return rail_status(static_cast<ucs_status_t>(sent));
     }
@@ -182,15 +197,17 @@ ucs_status_t Peer::am_copied(uint8_t id, const void *header,
 }
 
 /* An operation of the control lane that uses the user's memory. */
-SendOp &Peer::begin_lane_op()
+SendOp &Peer::begin_lane_op(bool is_get)
 {
-    SendOp &op     = sends_.begin();
-    op.comp.func   = on_sent;
-    op.comp.count  = 1;
-    op.comp.status = UCS_OK;
-    op.peer        = this;
-    op.user        = nullptr;
-    op.user_comp   = nullptr;
+    SendOp &op = sends_.begin();
+    arm(op.comp, on_sent);
+    op.peer      = this;
+    op.user      = nullptr;
+    op.user_comp = nullptr;
+    op.epoch.reset();
+    if (is_get) {
+        op.epoch = begin_op();
+    }
     return op;
 }
 
@@ -202,8 +219,12 @@ void Peer::settle_lane_op(SendOp &op, ucs_status_t status, PeerUser &user,
         op.user      = &user;
         op.user_comp = comp;
         ++user.open;
-    } else {
-        sends_.end(op);
+        return;
+    }
+    const auto epoch = op.epoch;
+    sends_.end(op);
+    if (epoch) {
+        end_op(*epoch);
     }
 }
 
@@ -214,10 +235,14 @@ void Peer::on_sent(uct_completion_t *comp)
     PeerUser         *user   = op.user;
     uct_completion_t *told   = op.user_comp;
     ucs_status_t      status = comp->status;
+    const auto        epoch  = op.epoch;
     peer->sends_.end(op);
     peer->user_op_ended(user);
     if (told != nullptr) {
         uct_invoke_completion(told, status);
+    }
+    if (epoch) {
+        peer->end_op(*epoch);
     }
 }
 

@@ -54,6 +54,7 @@ Peer::Peer(Engine &engine, uint64_t uuid, uint32_t session)
 Peer::~Peer()
 {
     close_lanes();
+    end_lending();
     for (FlushOp *op : flushes_) {
         delete op;
     }
@@ -98,6 +99,9 @@ void Peer::run_deferred()
     }
     if (!failed() && !bulk_.run_deferred()) {
         fail(UCS_ERR_UNREACHABLE);
+    }
+    if (ucs_unlikely(breaks_ != 0) && !failed()) {
+        quieten(); /* after what broke here was torn down */
     }
     check_cancels();
     if (failed() && !leave_.begun) {

@@ -9,9 +9,11 @@
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "../wire/messages.h"
+#include "landings.h"
 #include "send_ops.h"
 #include "user.h"
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -73,9 +75,16 @@ public:
     bool     failed() const { return failed_ != UCS_OK; }
     Engine  &engine() const { return engine_; }
 
-    /* Operations of a user's endpoint; UCT's contract. */
+    /* Operations of a user's endpoint; UCT's contract. The first is here because
+     * the edge's only call of it is the path of a short message. */
     ucs_status_t am_short(uint8_t id, uint64_t header, const void *payload,
-                          unsigned length);
+                          unsigned length)
+    {
+        if (ucs_unlikely(obstacles_ != 0 || wire::is_own_id(id))) {
+            return am_short_otherwise(id, header, payload, length);
+        }
+        return lane_short(id, header, payload, length);
+    }
     ssize_t      am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
                           unsigned flags);
     ucs_status_t am_zcopy(PeerUser &user, uint8_t id, const void *header,
@@ -114,6 +123,9 @@ public:
     void on_control(const wire::ControlHeader &header, const void *data,
                     size_t length);
 
+    /** The peer announces a chunk of a get on one of its paths. False if it is
+     *  of a connection that has ended. */
+    bool on_announced(uint8_t rail, uint8_t own, uint32_t number);
     /** Bytes of a get came over a path. */
     void on_landed(Get &get, uint64_t length);
 
@@ -170,8 +182,13 @@ public:
                       const std::shared_ptr<NicKeys> &keys);
     /** A get that none of our NICs can do: the peer sends the data. */
     void ask_for(const Transfer &transfer);
+    /** A chunk is in a slot that was lent to the peer. */
+    void on_slot_full(const wire::DataPart &part, const wire::InSlot &in);
     void on_data_part(const wire::DataPart &part, const char *data,
                       size_t length);
+
+    /** What it has on its way to our rail, as it said not long ago. */
+    sched::Bytes inflow(size_t rail, sched::Nanos now) const;
 
     BulkSender &bulk() { return bulk_; }
 
@@ -197,6 +214,21 @@ private:
         Peer             *peer;
         bool              queued = false;
         bool              running = false; /* inside on_hook() */
+    };
+
+    /* Bulk data that comes by a path of the peer's. */
+    struct Arrival {
+        uint32_t   open = 0; /* number of the chunk that is coming in by parts,
+                                plus one */
+        bool       of_get = false;
+        wire::OpId get{};     /* whose it is, */
+        uint64_t   length = 0; /* and what of it is here */
+        uint32_t   seen = 0; /* chunks below were announced; */
+        uint32_t   from = 0; /* these broke with an earlier connection */
+        bool       broken = false; /* the peer waits until it is quiet */
+        uint32_t   next = 0;
+        unsigned   empty = 0; /* polls in a row that found nothing */
+        ucs_time_t after = 0;
     };
 
     struct FlushOp {
@@ -247,16 +279,33 @@ private:
                               const std::vector<uint8_t> &address);
     void         lane_settled();
     uct_rkey_t   lane_rkey(RemoteKey &key);
-    ucs_status_t lane_rma_status(ucs_status_t status);
+    ucs_status_t lane_get_status(ucs_status_t status);
+    ucs_status_t lane_put_status(ucs_status_t status);
+    ssize_t      lane_put_bcopy(uct_pack_callback_t pack, void *arg,
+                                uint64_t remote, uct_rkey_t rkey);
+    ucs_status_t fence_lane_put();
     ucs_status_t lane_get(PeerUser &user, void *buffer, size_t length,
                           uint64_t remote, Region *region, RemoteKey &key,
                           uct_completion_t *comp);
+    ucs_status_t lane_short(uint8_t id, uint64_t header, const void *payload,
+                            unsigned length)
+    {
+        ucs_status_t status = uct_ep_am_short(control_, id, header, payload,
+                                              length);
+        if (ucs_unlikely(status != UCS_OK)) {
+            return rail_status(status);
+        }
+        unflushed_ = unfenced_ = true;
+        return UCS_OK;
+    }
+    ucs_status_t am_short_otherwise(uint8_t id, uint64_t header,
+                                    const void *payload, unsigned length);
     ucs_status_t wrapped_short(uint8_t id, uint64_t header,
                                const void *payload, unsigned length);
     ucs_status_t am_copied(uint8_t id, const void *header,
                            size_t header_length, const uct_iov_t *iov,
                            size_t iovcnt);
-    SendOp      &begin_lane_op();
+    SendOp      &begin_lane_op(bool is_get);
     void         settle_lane_op(SendOp &op, ucs_status_t status,
                                 PeerUser &user, uct_completion_t *comp);
     ucs_status_t obstacle_status();
@@ -312,6 +361,9 @@ private:
     /* remote_memory.cc, serve.cc */
     struct PutMessage;
     ucs_status_t put_message(PutMessage &message);
+    bool         region_on_gpu(const RegionKey &key);
+    bool         take_in(char *to, bool to_gpu, const void *data,
+                         size_t length);
     ucs_status_t request_get(PeerUser &user, Get &get, const wire::OpId &op,
                              uint64_t local, uint64_t remote,
                              RemoteKey &key);
@@ -327,6 +379,33 @@ private:
     void         on_put_data(const void *data, size_t length);
     void         on_flush(const void *data, size_t length, bool is_ack);
 
+    /* Where bytes of bulk data belong. */
+    struct PartTarget {
+        char      *to     = nullptr;
+        bool       on_gpu = false;
+        Get       *get    = nullptr; /* if they are of one of ours: `op` */
+        wire::OpId op{};
+    };
+    bool         find_target(const wire::DataPart &part, size_t length,
+                             PartTarget &target);
+
+    /* quiet.cc */
+    void         on_path_broken(const void *data, size_t length);
+    void         on_path_quiet(const void *data, size_t length);
+    void         on_landed_word(const void *data, size_t length);
+    void         quieten();
+    bool         quiet(uint8_t from, uint8_t own, Arrival &arrival);
+
+    /* lending.cc */
+    void         on_slot_ask(const void *data, size_t length);
+    void         on_slot_back(const void *data, size_t length);
+    void         recall_slots();
+    void         end_lending();
+
+    /* load.cc */
+    void         on_load_ask(const void *data, size_t length);
+    void         on_load_grant(const void *data, size_t length);
+
     static ucs_status_t on_hook(uct_pending_req_t *req);
     static void         on_control_flushed(uct_completion_t *comp);
     static void         on_sent(uct_completion_t *comp);
@@ -341,7 +420,8 @@ private:
     std::unique_ptr<Link> lane_; /* for rails that connect by name */
     Rail          *rail_      = nullptr; /* of control_ */
     uint8_t        lane_remote_ = 0;     /* index of the peer's rail there */
-    bool           lane_rma_    = false; /* puts, gets there since a fence */
+    bool           lane_puts_   = false; /* puts there since a fence */
+    bool           lane_put_fence_ = false; /* a fence since the last put there */
     unsigned       lane_fences_ = 0;     /* flushes for a fence, not ended */
     bool           lane_fence_due_ = false; /* one that has not begun */
     bool           hello_fence_due_ = false; /* see on_hello() */
@@ -363,9 +443,9 @@ private:
     bool           closed_      = false;
 
     std::vector<Way>  ways_;          /* best first */
-    /* By path (the peer's rail, ours): number of the chunk that is coming in by
-     * parts, plus one. */
-    std::map<std::pair<uint8_t, uint8_t>, uint32_t> open_chunks_;
+    /* By the peer's rail and ours. */
+    std::map<std::pair<uint8_t, uint8_t>, Arrival> arrivals_;
+    unsigned          breaks_ = 0; /* of them */
     std::set<std::pair<uint8_t, uint8_t>> deaf_; /* see note_deaf() */
     size_t            way_ = 0;       /* in use: index in ways_ */
     uint8_t           peer_from_ = 0; /* rails of the peer's lane to us */
@@ -386,6 +466,9 @@ private:
     uint64_t                         landings_ = 0; /* chunks of gets */
     Leave                            leave_;
 
+    std::array<sched::Bytes, wire::kLoads> inflow_{};
+    sched::Nanos                           inflow_until_;
+
     Epochs     epochs_;
     Epochs::Id fence_boundary_ = 0;
     /* Small puts sent, and fences for messages. Counts on from the session,
@@ -400,6 +483,7 @@ private:
     bool       strict_used_    = false;
 
     BulkSender bulk_;
+    Landings   onto_gpu_{*this};
 };
 
 } // namespace fuselink

@@ -89,16 +89,38 @@ ucs_status_t Peer::put_message(PutMessage &message)
 
 /* --- asking --- */
 
-/* What a put or get of the control lane's own returned. */
-ucs_status_t Peer::lane_rma_status(ucs_status_t status)
+/* What a get of the control lane's own returned. For fences it is one of the
+ * operations that are counted. */
+ucs_status_t Peer::lane_get_status(ucs_status_t status)
 {
     if (status == UCS_OK || status == UCS_INPROGRESS) {
         unflushed_ = true;
-        lane_rma_  = true;
         repeat_fence();
         return status;
     }
     return rail_status(status);
+}
+
+/* What a put of its own returned. */
+ucs_status_t Peer::lane_put_status(ucs_status_t status)
+{
+    lane_puts_ = lane_puts_ || status == UCS_OK;
+    return lane_get_status(status);
+}
+
+/* A put of the control lane's own, copied; returns as UCT's. */
+ssize_t Peer::lane_put_bcopy(uct_pack_callback_t pack, void *arg,
+                             uint64_t remote, uct_rkey_t rkey)
+{
+    ssize_t sent = fence_lane_put();
+    if (sent == UCS_OK) {
+        sent = uct_ep_put_bcopy(control_, pack, arg, remote, rkey);
+    }
+    if (sent < 0) {
+        return lane_put_status(static_cast<ucs_status_t>(sent));
+    }
+    lane_put_status(UCS_OK);
+    return sent;
 }
 
 /* A short get by the NIC of the control lane; UCS_ERR_UNSUPPORTED if it has
@@ -119,7 +141,7 @@ ucs_status_t Peer::lane_get(PeerUser &user, void *buffer, size_t length,
     if (!copy && (memh == nullptr || length > cap.max_zcopy)) {
         return UCS_ERR_UNSUPPORTED;
     }
-    SendOp &op = begin_lane_op();
+    SendOp &op = begin_lane_op(true);
     ucs_status_t status;
     if (copy) {
         status = uct_ep_get_bcopy(control_, copy_in, buffer, length, remote,
@@ -129,7 +151,7 @@ ucs_status_t Peer::lane_get(PeerUser &user, void *buffer, size_t length,
         status = uct_ep_get_zcopy(control_, &iov, 1, remote, rkey, &op.comp);
     }
     settle_lane_op(op, status, user, comp);
-    return lane_rma_status(status);
+    return lane_get_status(status);
 }
 
 ucs_status_t Peer::put_short(const void *buffer, unsigned length,
@@ -142,15 +164,16 @@ ucs_status_t Peer::put_short(const void *buffer, unsigned length,
     uct_rkey_t rkey = lane_rkey(key);
     const auto &lane = rail_->control().attr().cap.put;
     if (rkey != UCT_INVALID_RKEY && length <= lane.max_short) {
-        status = uct_ep_put_short(control_, buffer, length, remote, rkey);
-        return lane_rma_status(status);
+        status = fence_lane_put();
+        if (status == UCS_OK) {
+            status = uct_ep_put_short(control_, buffer, length, remote, rkey);
+        }
+        return lane_put_status(status);
     }
     if (rkey != UCT_INVALID_RKEY && length <= lane.max_bcopy) {
         CopyFrom from{buffer, length};
-        ssize_t sent = uct_ep_put_bcopy(control_, copy_from, &from, remote,
-                                        rkey);
-        return lane_rma_status(sent < 0 ? static_cast<ucs_status_t>(sent) :
-                                          UCS_OK);
+        ssize_t  sent = lane_put_bcopy(copy_from, &from, remote, rkey);
+        return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
     }
     PutMessage message{put_header(remote, key), nullptr, nullptr, buffer,
                        length};
@@ -167,12 +190,7 @@ ssize_t Peer::put_bcopy(uct_pack_callback_t cb, void *arg, uint64_t remote,
     uct_rkey_t rkey = lane_rkey(key);
     if (rkey != UCT_INVALID_RKEY && engine_.max_put_bcopy() <=
                                     rail_->control().attr().cap.put.max_bcopy) {
-        ssize_t sent = uct_ep_put_bcopy(control_, cb, arg, remote, rkey);
-        if (sent >= 0) {
-            lane_rma_status(UCS_OK);
-            return sent;
-        }
-        return lane_rma_status(static_cast<ucs_status_t>(sent));
+        return lane_put_bcopy(cb, arg, remote, rkey);
     }
     PutMessage message{put_header(remote, key), cb, arg, nullptr, 0};
     status = put_message(message);
@@ -206,7 +224,8 @@ ucs_status_t Peer::request_get(PeerUser &user, Get &get,
 {
     wire::GetReq request{};
     request.header.type    = static_cast<uint8_t>(ControlType::GetReq);
-    request.header.flags   = get.by_message ? wire::kGetInline : 0;
+    request.header.flags   = get.by_message ? wire::kGetInline :
+                             get.to_gpu     ? wire::kGetToGpu : 0;
     request.op             = op;
     request.remote         = remote;
     request.local          = local;
@@ -248,11 +267,11 @@ ucs_status_t Peer::get_bcopy(PeerUser &user, uct_unpack_callback_t unpack,
     uct_rkey_t rkey = lane_rkey(key);
     if (rkey != UCT_INVALID_RKEY &&
         length <= rail_->control().attr().cap.get.max_bcopy) {
-        SendOp &op = begin_lane_op();
+        SendOp &op = begin_lane_op(true);
         status     = uct_ep_get_bcopy(control_, unpack, arg, length, remote,
                                       rkey, &op.comp);
         settle_lane_op(op, status, user, comp);
-        return lane_rma_status(status);
+        return lane_get_status(status);
     }
     wire::OpId op;
     Get &get       = engine_.gets().begin(op);
@@ -278,7 +297,10 @@ ucs_status_t Peer::get_zcopy(PeerUser &user, const uct_iov_t *iov,
         return UCS_OK;
     }
     auto *region = static_cast<Region *>(iov[0].memh);
-    if (length <= engine_.settings().inline_get) {
+    bool to_gpu  = region != nullptr && region->on_gpu();
+    if (to_gpu || key.on_gpu) {
+        /* Its owner sends it. */
+    } else if (length <= engine_.settings().inline_get) {
         status = lane_get(user, iov[0].buffer, length, remote, region, key, comp);
         if (status != UCS_ERR_UNSUPPORTED) {
             return status;
@@ -296,6 +318,7 @@ ucs_status_t Peer::get_zcopy(PeerUser &user, const uct_iov_t *iov,
     get.buffer     = static_cast<char *>(iov[0].buffer);
     get.length     = length;
     get.by_message = length <= engine_.settings().inline_get;
+    get.to_gpu     = to_gpu;
     return request_get(user, get, op,
                        reinterpret_cast<uintptr_t>(iov[0].buffer), remote,
                        key);
@@ -303,6 +326,13 @@ ucs_status_t Peer::get_zcopy(PeerUser &user, const uct_iov_t *iov,
 
 void Peer::end_get(Get &get, ucs_status_t status)
 {
+    if (ucs_unlikely(get.arriving != 0)) {
+        const wire::OpId id{get.slot, get.generation};
+        onto_gpu_.wait(); /* nothing is to be written any more */
+        if (engine_.gets().find(id) != &get) {
+            return; /* that was the last of it */
+        }
+    }
     uct_completion_t *comp  = get.comp;
     PeerUser         *user  = get.user;
     Epochs::Id        epoch = get.epoch;
@@ -332,7 +362,10 @@ void Peer::on_get_data(const void *data, size_t length)
     }
     const char *payload = static_cast<const char *>(data) + sizeof(reply);
     if (get->unpack == nullptr) {
-        memcpy(get->buffer + get->landed, payload, size);
+        if (!take_in(get->buffer + get->landed, get->to_gpu, payload, size)) {
+            end_get(*get, UCS_ERR_IO_ERROR);
+            return;
+        }
     } else if (size != get->length) {
         /* The peer's messages are shorter than ours; unpack wants it whole. */
         get->parts.insert(get->parts.end(), payload, payload + size);

@@ -2,9 +2,11 @@
 #ifndef FUSELINK_PEER_SEND_OPS_H
 #define FUSELINK_PEER_SEND_OPS_H
 
+#include "../transfer/epochs.h"
 #include "../ucx.h"
 
 #include <deque>
+#include <optional>
 
 namespace fuselink {
 
@@ -20,6 +22,7 @@ struct SendOp {
     uct_completion_t *user_comp = nullptr; /* may be null */
     SendOp           *next = nullptr;
     bool              live = false;
+    std::optional<Epochs::Id> epoch; /* of a get */
 };
 
 /** Those of one peer. They stay where they are. */

@@ -77,10 +77,22 @@ void Peer::serve(const wire::GetReq &request)
 
     auto *source = reinterpret_cast<const char *>(
         static_cast<uintptr_t>(request.remote));
+    bool from_gpu = region_on_gpu(key);
     if (!by_message) {
         bulk_.serve_get(source, request.length, request.local, request.op,
-                        key);
+                        key, from_gpu,
+                        (request.header.flags & wire::kGetToGpu) != 0);
         return;
+    }
+    std::vector<char> copy;
+    if (from_gpu) {
+        copy.resize(request.length);
+        status = engine_.hop().out(copy.data(), source, copy.size());
+        if (status != UCS_OK) {
+            refuse_get(request.op, status);
+            return;
+        }
+        source = copy.data();
     }
     size_t most = engine_.max_message() - sizeof(wire::GetData);
     for (uint64_t offset = 0; offset < request.length;) {
@@ -134,8 +146,31 @@ void Peer::on_put_data(const void *data, size_t length)
                   "memory that its key names: dropped", size, uuid_);
         return;
     }
-    memcpy(reinterpret_cast<void *>(static_cast<uintptr_t>(put.remote)),
-           static_cast<const char *>(data) + sizeof(put), size);
+    auto *to = reinterpret_cast<char *>(static_cast<uintptr_t>(put.remote));
+    if (!take_in(to, region_on_gpu(key),
+                 static_cast<const char *>(data) + sizeof(put), size)) {
+        fail(UCS_ERR_IO_ERROR); /* nobody would tell the peer otherwise */
+    }
+}
+
+/* As it was registered here, whatever the peer believes. */
+bool Peer::region_on_gpu(const RegionKey &key)
+{
+    bool on_gpu = false;
+    engine_.regions().with_region(key, [&](const Region &region) {
+        on_gpu = region.on_gpu();
+    });
+    return on_gpu;
+}
+
+/* Bytes of a message to where they belong. */
+bool Peer::take_in(char *to, bool to_gpu, const void *data, size_t length)
+{
+    if (ucs_unlikely(to_gpu)) {
+        return engine_.hop().in(to, data, length) == UCS_OK;
+    }
+    memcpy(to, data, length);
+    return true;
 }
 
 void Peer::on_flush(const void *data, size_t length, bool is_ack)

@@ -15,6 +15,7 @@ namespace {
 /* Which rails may carry the control lane: best first. */
 enum class Choice {
     Near,   /* their own route leads to the peer's NIC, and they are near */
+    Active, /* their own route leads there, and they are not on standby */
     Routed, /* their own route leads there */
     Any,    /* the kernel gets there somehow */
 };
@@ -26,7 +27,8 @@ bool usable(const Rail &rail, const wire::RailRecord &remote,
         return rail.speaks_with(remote);
     }
     return rail.reaches(remote, route) &&
-           (choice != Choice::Near || rail.near());
+           (choice != Choice::Near || rail.near()) &&
+           (choice == Choice::Routed || !rail.standby);
 }
 
 } // namespace
@@ -71,7 +73,8 @@ void Peer::plan_ways(const wire::RailTable &address)
                                         engine_.uuid(), uuid_));
     }
     ways_.clear();
-    for (Choice choice : {Choice::Near, Choice::Routed, Choice::Any}) {
+    for (Choice choice : {Choice::Near, Choice::Active, Choice::Routed,
+                          Choice::Any}) {
         if (choice == Choice::Any && !ways_.empty()) {
             break; /* if the peer refuses, it does so on another route too */
         }
@@ -163,12 +166,17 @@ void Peer::on_lane_error(uct_ep_h ep, ucs_status_t status)
         way_failed_ = true;
         engine_.defer(*this);
     } else if (ep == control_) {
+        if (!failed() && (epochs_.outstanding() != 0 || sends_.open() != 0)) {
+            ucs_warn("fuselink: rail %s, over which messages go to peer "
+                     "%016lx, has failed (%s): the connection has failed",
+                     rail_->name().c_str(), uuid_, ucs_status_string(status));
+        }
         leave_.lane_broken = true;
         leave_.said = leave_.said_stopped = false;
         fail(status);
     } else if (lane_ && ep == lane_->ep() && lane_->on_error()) {
         engine_.defer(*this);
-    } else if (!bulk_.on_path_error(ep)) {
+    } else if (!bulk_.on_path_error(ep, status)) {
         fail(status);
     }
 }

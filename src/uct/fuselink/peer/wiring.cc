@@ -70,7 +70,7 @@ void Peer::lane_settled()
  * UCT_INVALID_RKEY if they have to go as messages (for now). */
 uct_rkey_t Peer::lane_rkey(RemoteKey &key)
 {
-    if (!rail_->reads() || control_ == nullptr ||
+    if (!rail_->reads() || control_ == nullptr || key.on_gpu ||
         (rail_->by_ep() && control_ == hello_)) {
         return UCT_INVALID_RKEY;
     }

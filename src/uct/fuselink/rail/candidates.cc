@@ -2,6 +2,7 @@
 #include "candidates.h"
 
 #include "../../../ucs_ext/net.h"
+#include "../../../ucs_ext/split.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -57,7 +58,7 @@ std::string join(const std::vector<std::string> &names)
  * not offer them: it leaves them out without a word. Who wants none of them
  * allows no RDMA transport, or no such port. */
 void warn_of_unusable(const std::vector<std::unique_ptr<LowerMd>> &mds,
-                      const RailChoice &choice)
+                      const RailChoice &choice, LeftOuts &left_out)
 {
     bool rdma = std::any_of(choice.tls.begin(), choice.tls.end(),
                             [](const RailTraits *traits) {
@@ -84,6 +85,9 @@ void warn_of_unusable(const std::vector<std::unique_ptr<LowerMd>> &mds,
         return;
     }
     std::sort(lost.begin(), lost.end(), natural_less);
+    for (const auto &port : lost) {
+        left_out.push_back({port, "up, and UCX cannot use it"});
+    }
     const char *gid = getenv("UCX_IB_GID_INDEX");
     ucs_warn("fuselink: RDMA ports that are up and that UCX cannot use: %s. "
              "They have no GID of index UCX_IB_GID_INDEX=%s, this user may not "
@@ -125,11 +129,7 @@ bool parse_rail_tls(std::string_view text,
     if (text == "all") {
         return true;
     }
-    for (bool more = true; more;) {
-        size_t comma          = text.find(',');
-        std::string_view name = text.substr(0, comma);
-        more                  = comma != std::string_view::npos;
-        text.remove_prefix(more ? comma + 1 : text.size());
+    for (std::string_view name : split(text)) {
         const RailTraits *traits = find_traits(name);
         if (traits == nullptr ||
             std::find(tls.begin(), tls.end(), traits) != tls.end()) {
@@ -146,7 +146,8 @@ bool parse_rail_tls(std::string_view text,
 
 ucs_status_t find_candidates(const std::vector<std::unique_ptr<LowerMd>> &mds,
                              const RailChoice &choice,
-                             std::vector<RailCandidate> &candidates)
+                             std::vector<RailCandidate> &candidates,
+                             LeftOuts &left_out)
 {
     const DeviceList &devices = choice.devices;
     std::vector<Port> ports   = usable_ports(mds, choice.tls);
@@ -166,15 +167,26 @@ ucs_status_t find_candidates(const std::vector<std::unique_ptr<LowerMd>> &mds,
             std::find(seen.begin(), seen.end(), device) == seen.end()) {
             seen.push_back(device);
         }
-        bool again = std::find(driven.begin(), driven.end(), device) !=
-                     driven.end();
-        if (used(device) || !devices.allows(device)) {
+        if (used(device)) {
+            continue;
+        }
+        auto leave_out = [&](const char *why) {
+            left_out.push_back({device, why});
+        };
+        if (!devices.allows(device)) {
+            leave_out("UCX_FUSELINK_DEVICES does not allow it");
             continue;
         }
         /* These lead to no other node; whoever names one has a reason. */
-        if (!devices.explicit_names() &&
-            (loopback || again || net::is_inner_bridge(device))) {
-            continue;
+        if (!devices.explicit_names()) {
+            bool again = std::find(driven.begin(), driven.end(), device) !=
+                         driven.end();
+            if (loopback || again || net::is_inner_bridge(device)) {
+                leave_out(loopback ? "loopback" :
+                          again    ? "an RDMA port of the same NIC is used" :
+                                     "a bridge with virtual ports only");
+                continue;
+            }
         }
         RailCandidate candidate;
         candidate.md         = port.md;
@@ -192,7 +204,7 @@ ucs_status_t find_candidates(const std::vector<std::unique_ptr<LowerMd>> &mds,
     }
 
     std::sort(seen.begin(), seen.end(), natural_less);
-    warn_of_unusable(mds, choice);
+    warn_of_unusable(mds, choice, left_out);
     if (devices.explicit_names()) {
         for (const auto &name : devices.names()) {
             if (!used(name)) {

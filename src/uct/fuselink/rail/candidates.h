@@ -3,6 +3,7 @@
 #define FUSELINK_RAIL_CANDIDATES_H
 
 #include "../config/device_list.h"
+#include "left_out.h"
 #include "lower.h"
 #include "traits.h"
 
@@ -43,11 +44,13 @@ bool parse_rail_tls(std::string_view text,
  * device, unless it is named. In the same order in all processes of like
  * nodes.
  *
- * Fails with one line if a port is named that is not there.
+ * Those that do not are added to `left_out`. Fails with one line if a port is
+ * named that is not there.
  */
 ucs_status_t find_candidates(const std::vector<std::unique_ptr<LowerMd>> &mds,
                              const RailChoice &choice,
-                             std::vector<RailCandidate> &candidates);
+                             std::vector<RailCandidate> &candidates,
+                             LeftOuts &left_out);
 
 } // namespace fuselink
 

@@ -11,7 +11,8 @@ namespace fuselink {
  *  locked in memory. */
 constexpr size_t queue_memory(size_t rails)
 {
-    constexpr size_t kAlone = 64 << 20, kLeast = 16 << 20;
+    /* Measured with UCX 1.13: 76 MB alone, 17 each of four. */
+    constexpr size_t kAlone = 80 << 20, kLeast = 20 << 20;
     return rails > kAlone / kLeast ? kLeast :
                                      kAlone / (rails != 0 ? rails : 1);
 }

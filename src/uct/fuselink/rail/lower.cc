@@ -36,21 +36,31 @@ private:
 };
 
 /* Gives UCX_<OWNER>_<name> another default: `value`, unless the user set it.
- * False if this UCX has no such setting. */
-bool set_default(void *config, std::string owner, const std::string &name,
+ * False if this UCX has no such setting. `component` is what the owner is of. */
+bool set_default(void *config, const std::string &component,
+                 const std::string &owner, const std::string &name,
                  const char *value)
 {
-    std::transform(owner.begin(), owner.end(), owner.begin(), [](char c) {
-        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    });
-    std::string full = owner + "_" + name;
-    if (getenv(("UCX_" + full).c_str()) != nullptr) {
-        return true;
+    /* A setting that transports share is known by each table that it is in:
+     * RC_VERBS_RX_QUEUE_LEN is RC_RX_QUEUE_LEN and IB_RX_QUEUE_LEN, too. UCX
+     * takes all of them from the user, and some of them here: the own ones by
+     * name alone, in later releases by the full one; inherited ones by the
+     * name of the table. */
+    std::array<std::string, 4> names = {
+        name, owner + "_" + name,
+        owner.substr(0, owner.find('_')) + "_" + name, component + "_" + name};
+    for (auto &one : names) {
+        std::transform(one.begin(), one.end(), one.begin(), [](char c) {
+            return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+        });
     }
-    /* A setting is known by its name; in later releases of UCX, by the full
-     * one. */
-    return uct_config_modify(config, name.c_str(), value) == UCS_OK ||
-           uct_config_modify(config, full.c_str(), value) == UCS_OK;
+    return std::any_of(names.begin() + 1, names.end(),
+                       [](const std::string &one) {
+                           return getenv(("UCX_" + one).c_str()) != nullptr;
+                       }) ||
+           std::any_of(names.begin(), names.end(), [&](const std::string &one) {
+               return uct_config_modify(config, one.c_str(), value) == UCS_OK;
+           });
 }
 
 } // namespace
@@ -68,7 +78,7 @@ ucs_status_t LowerMd::open(uct_component_h component,
     /* Later releases of UCX's TCP leave out all bridges, also one that a NIC is
      * in and that has its address. Which of them are rails is for Md to say;
      * TCP of the others, and other transports, have no such setting. */
-    set_default(config, component_name, "BRIDGE_ENABLE", "y");
+    set_default(config, component_name, component_name, "BRIDGE_ENABLE", "y");
     std::unique_ptr<LowerMd> result(new LowerMd);
     status = uct_md_open(component, md_name, config, &result->md_);
     uct_config_release(config);
@@ -181,7 +191,7 @@ ucs_status_t LowerIface::open(LowerMd &md, const std::string &tl,
         return status;
     }
     for (const auto &[name, value] : params.overrides) {
-        if (!set_default(config, tl, name, value.c_str())) {
+        if (!set_default(config, md.component_name(), tl, name, value.c_str())) {
             ucs_debug("fuselink: %s has no setting %s", tl.c_str(), name);
         }
     }

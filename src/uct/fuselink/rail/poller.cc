@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "poller.h"
 
+#include <algorithm>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -14,6 +15,8 @@ constexpr uint32_t kWakeIndex = UINT32_MAX; /* not an interface */
 
 Poller::Poller()
     : cold_interval_busy_(ucs_time_from_sec(kColdIntervalBusy)),
+      cold_interval_rdma_(ucs_time_from_sec(kColdIntervalRdma)),
+      cold_interval_most_(ucs_time_from_sec(kColdIntervalMost)),
       cold_interval_idle_(ucs_time_from_sec(kColdIntervalIdle)),
       epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
       wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))
@@ -58,14 +61,14 @@ ucs_status_t Poller::add(LowerIface &iface, bool cheap, unsigned &index)
     }
     Entry &entry = entries_[count_];
     entry.iface  = &iface;
-    entry.cheap  = cheap;
+    entry.handle = iface.handle();
     if (!(iface.attr().cap.event_flags & UCT_IFACE_FLAG_EVENT_FD) ||
         uct_iface_event_fd_get(iface.handle(), &entry.fd) != UCS_OK) {
-        entry.fd    = -1;
-        entry.cheap = true;
+        entry.fd = -1;
+        cheap    = true;
     }
-    if (entry.cheap) {
-        hot_ |= uint64_t{1} << count_;
+    if (cheap) {
+        cheap_ |= uint64_t{1} << count_;
     } else {
         watch(count_, true);
         if (!entry.watched) {
@@ -80,6 +83,7 @@ void Poller::remove(unsigned index)
 {
     watch(index, false);
     hot_           &= ~(uint64_t{1} << index);
+    cheap_         &= ~(uint64_t{1} << index);
     entries_[index] = Entry{};
     --count_;
 }
@@ -100,6 +104,7 @@ void Poller::watch(unsigned index, bool on)
         return;
     }
     entry.watched = on;
+    watched_     += on ? 1 : -1;
 }
 
 /* A hot interface leaves the epoll set: its own set would wake the outer one
@@ -107,41 +112,44 @@ void Poller::watch(unsigned index, bool on)
 void Poller::heat(unsigned index)
 {
     hot_ |= uint64_t{1} << index;
+    fruitless_           = 0;
     entries_[index].idle = 0;
     watch(index, false);
 }
 
+/* Nothing happened there for a while. */
 void Poller::cool(unsigned index)
 {
-    if (entries_[index].cheap) {
+    entries_[index].idle = 0;
+    if (entries_[index].holds != 0) {
         return;
     }
-    watch(index, true);
-    if (entries_[index].watched) {
-        hot_ &= ~(uint64_t{1} << index);
+    uint64_t bit = uint64_t{1} << index;
+    if (!(cheap_ & bit)) {
+        watch(index, true);
+        if (!entries_[index].watched) {
+            return;
+        }
     }
-}
-
-unsigned Poller::poll_one(unsigned index)
-{
-    Entry &entry = entries_[index];
-    busy_        = true;
-    unsigned n   = uct_iface_progress(entry.iface->handle());
-    busy_        = false;
-    if (n != 0) {
-        entry.idle = 0;
-    } else if (++entry.idle > kIdleLimit && entry.holds == 0) {
-        entry.idle = 0;
-        cool(index);
-    }
-    return n;
+    hot_ &= ~bit;
 }
 
 unsigned Poller::poll_cold()
 {
+    unsigned progressed = 0;
+    for (uint64_t mask = cheap_ & ~hot_; mask != 0; mask &= mask - 1) {
+        unsigned index = static_cast<unsigned>(__builtin_ctzll(mask));
+        unsigned n     = poll(index);
+        if (n != 0) {
+            heat(index);
+            progressed += n;
+        }
+    }
+    if (watched_ == 0) {
+        return progressed;
+    }
     epoll_event events[kMaxIfaces + 1];
     int n = epoll_wait(epoll_fd_, events, static_cast<int>(count_) + 1, 0);
-    unsigned progressed = 0;
     for (int i = 0; i < n; ++i) {
         unsigned index = events[i].data.u32;
         if (index == kWakeIndex) {
@@ -150,41 +158,54 @@ unsigned Poller::poll_cold()
         uint64_t bit   = uint64_t{1} << index;
         if (!(hot_ & bit)) {
             heat(index);
-            progressed += poll_one(index);
+            progressed += poll(index);
         }
     }
     return progressed;
 }
 
-unsigned Poller::progress()
+unsigned Poller::look_at_cold()
 {
-    unsigned count = 0;
-    for (uint64_t mask = hot_; mask != 0; mask &= mask - 1) {
-        count += poll_one(static_cast<unsigned>(__builtin_ctzll(mask)));
+    ucs_time_t now    = ucs_get_time();
+    const bool forced = forced_;
+    forced_           = false;
+    if (armed_) {
+        disarm();
     }
-
-    /* Reading the clock is cheap, but this runs in the busiest loop of a
-     * process whose traffic may all be within the node. */
-    if ((++tick_ & 7) == 0 || force_cold_) {
-        ucs_time_t now = ucs_get_time();
-        if (now >= next_cold_ || force_cold_) {
-            force_cold_ = false;
-            if (armed_) {
-                disarm();
-            }
-            next_cold_  = now + (hot_ != 0 ? cold_interval_busy_ :
-                                             cold_interval_idle_);
-            count      += poll_cold();
-        }
+    const bool rdma = hot_ != 0 && (hot_ & ~cheap_) == 0 && watched_ == 0;
+    stride_         = rdma ? kStrideCheap : kStride;
+    until_cold_     = stride_;
+    all_looked_at_  = forced || now >= next_cold_;
+    if (!all_looked_at_) {
+        return 0;
+    }
+    unsigned count = poll_cold();
+    if (rdma) {
+        fruitless_ = count != 0 ? 0 : fruitless_ + 1;
+        next_cold_ = now + std::min(cold_interval_rdma_ * (1 + fruitless_ / 8),
+                                    cold_interval_most_);
+    } else {
+        fruitless_ = 0;
+        next_cold_ = now + (hot_ != 0 ? cold_interval_busy_ :
+                                        cold_interval_idle_);
     }
     return count;
 }
 
 ucs_status_t Poller::arm(unsigned events)
 {
-    uint64_t seen; /* what it said is in the past; from here on it counts */
-    ssize_t  got = read(wake_fd_, &seen, sizeof(seen));
-    (void)got;
+    /* What an interface's own thread said may be for its progress to go on
+     * with, and a queue that has something already does not say so when it is
+     * armed. So interfaces that are polled were all polled just now, and
+     * nobody has said anything since. */
+    uint64_t   seen;
+    const bool said = read(wake_fd_, &seen, sizeof(seen)) > 0;
+    if (said || (cheap_ != 0 &&
+                 !(all_looked_at_ && until_cold_ == stride_))) {
+        until_cold_ = 1;
+        forced_     = true;
+        return UCS_ERR_BUSY;
+    }
     for (unsigned i = 0; i < count_; ++i) {
         ucs_status_t status = uct_iface_event_arm(entries_[i].iface->handle(),
                                                   events);
@@ -197,16 +218,17 @@ ucs_status_t Poller::arm(unsigned events)
     for (unsigned i = 0; i < count_; ++i) {
         watch(i, true);
     }
-    force_cold_ = true;
+    until_cold_ = 1;
+    forced_     = true;
     armed_      = true;
     return UCS_OK;
 }
 
-/* The sleep is over: see heat(). */
+/* The sleep is over: see heat(). What is polled needs no watching. */
 void Poller::disarm()
 {
     armed_ = false;
-    for (uint64_t mask = hot_; mask != 0; mask &= mask - 1) {
+    for (uint64_t mask = hot_ | cheap_; mask != 0; mask &= mask - 1) {
         watch(static_cast<unsigned>(__builtin_ctzll(mask)), false);
     }
 }

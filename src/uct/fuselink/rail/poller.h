@@ -14,8 +14,10 @@ namespace fuselink {
  * Polling a TCP interface is a system call, so that sixteen idle rails would
  * cost more than the message that is waited for. An interface is polled on
  * every call while it is hot: something happened on it lately or somebody
- * holds it because an operation is outstanding. The cold ones are watched
- * together through one epoll set, now and then.
+ * holds it, because an operation is outstanding on it or because messages
+ * arrive there whose latency matters. The cold ones are looked at now and
+ * then: those whose poll calls the kernel together through one epoll set,
+ * those whose poll reads memory by polling them.
  *
  * One thread at a time (the worker's).
  */
@@ -28,15 +30,30 @@ public:
     Poller(const Poller &)            = delete;
     Poller &operator=(const Poller &) = delete;
 
-    /** Starts to watch an interface; returns its number here. One whose polls
-     *  are cheap is always hot. */
+    /** Starts to watch an interface; returns its number here. `cheap`: a poll
+     *  is less than a system call. */
     ucs_status_t add(LowerIface &iface, bool cheap, unsigned &index);
 
     /** Takes back the last add(). */
     void remove(unsigned index);
 
-    /** Polls; returns the number of events, as uct_iface_progress(). */
-    unsigned progress();
+    /** Polls; returns the number of events, as uct_iface_progress(). In the
+     *  header because it is all that happens while a user waits. */
+    unsigned progress()
+    {
+        unsigned count = 0;
+        for (uint64_t mask = hot_; mask != 0; mask &= mask - 1) {
+            count += poll(static_cast<unsigned>(__builtin_ctzll(mask)));
+        }
+        /* Not every time: the clock has a price as well. */
+        if (ucs_unlikely(--until_cold_ == 0)) {
+            count += look_at_cold();
+        }
+        return count;
+    }
+
+    /** Polls one of them now. */
+    unsigned poll_now(unsigned index) { return poll(index); }
 
     /** Keeps an interface hot until release(); nests. */
     void hold(unsigned index)
@@ -62,24 +79,39 @@ public:
      *  without an event fd, which call it on a thread of UCX's. */
     static void on_async_event(void *arg, unsigned flags);
 
-    /** uct_iface_event_arm() on all interfaces. */
+    /** uct_iface_event_arm() on all interfaces; UCS_ERR_BUSY: call progress()
+     *  first. */
     ucs_status_t arm(unsigned events);
 
 private:
     struct Entry {
-        LowerIface *iface = nullptr;
+        LowerIface *iface  = nullptr;
+        uct_iface_h handle = nullptr; /* its */
         unsigned    holds = 0;
         unsigned    idle  = 0;     /* polls in a row that found nothing */
-        int         fd     = -1;    /* event fd; -1: none, always hot */
+        int         fd     = -1;    /* event fd; -1: none */
         bool        watched = false; /* fd is in the epoll set */
-        bool        cheap   = false; /* always hot */
     };
+
+    unsigned poll(unsigned index)
+    {
+        Entry &entry = entries_[index];
+        busy_        = true;
+        unsigned n   = uct_iface_progress(entry.handle);
+        busy_        = false;
+        if (n != 0) {
+            entry.idle = 0;
+        } else if (ucs_unlikely(++entry.idle > kIdleLimit)) {
+            cool(index);
+        }
+        return n;
+    }
 
     void     heat(unsigned index);
     void     cool(unsigned index);
     void     watch(unsigned index, bool on);
     void     disarm();
-    unsigned poll_one(unsigned index);
+    unsigned look_at_cold();
     unsigned poll_cold();
 
     /* About 1 ms of polling: a ping-pong over the slowest link that matters
@@ -87,19 +119,34 @@ private:
     static constexpr unsigned kIdleLimit = 2000;
     /* Seconds between looks at the cold rails: while hot ones carry traffic,
      * and while nothing does. The first is for rails that a peer uses without
-     * our asking; the second adds to the latency of a first message. */
+     * our asking; the second adds to the latency of a first message. Behind
+     * RDMA rails that are hot only hellos wait, so looking there becomes rarer
+     * the longer nothing is found: the last figure. */
     static constexpr double kColdIntervalBusy = 50e-6;
+    static constexpr double kColdIntervalRdma = 200e-6;
+    static constexpr double kColdIntervalMost = 2e-3;
     static constexpr double kColdIntervalIdle = 20e-6;
+    /* Calls of progress() between looks at the clock; of cheap polls more
+     * fit into an interval. */
+    static constexpr unsigned kStride      = 8;
+    static constexpr unsigned kStrideCheap = 32;
 
     Entry      entries_[kMaxIfaces];
     unsigned   count_ = 0;
-    uint64_t   hot_   = 0; /* bit per entry */
-    unsigned   tick_  = 0;
-    bool       force_cold_ = false;
+    unsigned   watched_ = 0; /* entries whose fd is in the epoll set */
+    uint64_t   hot_     = 0; /* bit per entry */
+    uint64_t   cheap_   = 0; /* bit per entry: polled while cold, too */
+    unsigned   until_cold_ = 1; /* calls until look_at_cold() */
+    unsigned   stride_     = 0; /* what that was set to */
+    bool       all_looked_at_ = false; /* by the last look_at_cold() */
+    bool       forced_     = false; /* the next one is not to ask the clock */
     bool       armed_      = false; /* hot ones are in the epoll set */
     bool       busy_       = false;
     ucs_time_t next_cold_  = 0;
+    unsigned   fruitless_  = 0; /* looks in a row behind hot RDMA rails */
     ucs_time_t cold_interval_busy_;
+    ucs_time_t cold_interval_rdma_;
+    ucs_time_t cold_interval_most_;
     ucs_time_t cold_interval_idle_;
     int        epoll_fd_;
     int        wake_fd_; /* eventfd, in the epoll set */

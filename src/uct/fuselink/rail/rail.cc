@@ -100,6 +100,7 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
     const uct_iface_attr_t &attr = result->control_->attr();
     result->speed_ = std::max(attr.bandwidth.dedicated + attr.bandwidth.shared,
                               1.0) * candidate.weight;
+    result->nic    = sched::Nic(sched::Rate(result->speed_), !result->reads());
 
     /* RDMA devices are named with their port: mlx5_0:1. */
     std::string nic = candidate.device.substr(0, candidate.device.find(':'));
@@ -169,8 +170,14 @@ ucs_status_t Rail::watch(Poller &poller)
     }
     if (status != UCS_OK) {
         poller.remove(poll_control_);
+        return status;
     }
-    return status;
+    /* Any peer's messages may arrive here, at the latency of such a NIC. With
+     * queue pairs they arrive where a Link says so; hellos have time. */
+    if (cheap && !by_ep()) {
+        poller.hold(poll_control_);
+    }
+    return UCS_OK;
 }
 
 wire::RailRecord Rail::record() const

@@ -2,8 +2,8 @@
 #ifndef FUSELINK_RAIL_RAIL_H
 #define FUSELINK_RAIL_RAIL_H
 
-#include "../sched/policy.h"
-#include "../sched/rate_meter.h"
+#include "../sched/nic.h"
+#include "../watch/traffic.h"
 #include "../wire/address.h"
 #include "candidates.h"
 #include "lower.h"
@@ -57,6 +57,10 @@ public:
     double speed() const { return speed_; }
     /** Not known to be on another socket than this process. */
     bool   near() const { return near_; }
+    /** A NIC on another socket reads memory through the link between the two: a
+     *  microsecond more for the first bytes, as good as nothing for a chunk. So
+     *  it decides only where the rails are equal otherwise. */
+    sched::Nanos far_overhead() const { return sched::Nanos(near_ ? 0 : 1000); }
     int    ifindex() const { return ifindex_; }
 
     /** The rail as peers are told of it. */
@@ -82,18 +86,18 @@ public:
     bool reaches(const wire::RailRecord &remote, const Route &route) const;
 
     unsigned qps = 0; /* endpoints by_ep() that exist */
+    bool     standby = false; /* rests while others reach the peer */
 
-    /** Bulk data that this process sends or reads here, to all peers: its
-     *  rate, and the paths with bytes in flight. */
-    sched::RateMeter meter{sched::Rate()};
-    unsigned         busy_paths = 0;
+    /** As the scheduler sees it: the bulk data of this process on it, and what
+     *  others have there. LoadView keeps it up to date. */
+    sched::Nic       nic{sched::Rate(), false};
+    Traffic          traffic;
 
-    /** The other processes of the node on this NIC; LoadView keeps it. */
+    /** What only LoadView and the receiver's view need. */
     struct Load {
-        int          nic = -1;  /* on the load board; -1: not there */
+        int          number = -1; /* on the load board; -1: not there */
         bool         own = false;
-        sched::Bytes ahead;     /* in flight, of others */
-        sched::PathView::Standing standing = sched::PathView::Standing::Free;
+        sched::Bytes inbound;     /* on its way to other processes */
     };
     Load load;
 

@@ -48,7 +48,8 @@ int subnet_ifindex(const InterfaceAddress &own,
 } // namespace
 
 std::vector<RailCandidate>
-without_shared_subnets(const std::vector<RailCandidate> &candidates)
+without_shared_subnets(const std::vector<RailCandidate> &candidates,
+                       LeftOuts &left_out)
 {
     auto all = net::interface_addresses();
     std::vector<RailCandidate> result;
@@ -75,6 +76,10 @@ without_shared_subnets(const std::vector<RailCandidate> &candidates)
                      winner->device.c_str(), own->device.c_str(),
                      own->subnet().c_str(), winner->device.c_str(),
                      own->device.c_str());
+            left_out.push_back({own->device, "in one subnet, " +
+                                    own->subnet() + ", with " +
+                                    winner->device +
+                                    ", through which the kernel sends"});
             continue;
         }
         result.push_back(candidate);

@@ -17,7 +17,8 @@ namespace fuselink {
  * is named in one warning line.
  */
 std::vector<RailCandidate>
-without_shared_subnets(const std::vector<RailCandidate> &candidates);
+without_shared_subnets(const std::vector<RailCandidate> &candidates,
+                       LeftOuts &left_out);
 
 } // namespace fuselink
 

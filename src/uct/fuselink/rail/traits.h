@@ -38,7 +38,7 @@ struct RailTraits {
 
     /* Polling reads a queue in memory instead of calling the kernel: it costs
      * less than being woken, and the event fd says nothing unless armed. Such
-     * interfaces are polled always. */
+     * interfaces are polled, never watched, unless the user sleeps. */
     bool cheap_polls;
 
     /* The NIC reaches registered memory only, by keys, and can read it too. */

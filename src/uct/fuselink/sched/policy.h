@@ -70,6 +70,15 @@ struct PathView {
     double planned = 0;
 };
 
+/** Room for the views of one decision. Clearing it all would cost as much as the
+ *  decision: entries that were not written are nothing. */
+struct PathViews {
+    PathViews() noexcept {}
+    union {
+        PathView at[max_paths];
+    };
+};
+
 /** What is to be sent, and the policy's notes about it. */
 struct Demand {
     /** Bytes of this transfer not given to a path yet. 0: nothing to choose. */

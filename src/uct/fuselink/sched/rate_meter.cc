@@ -66,9 +66,24 @@ Rate bounded(Rate rate) noexcept
 } // namespace
 
 RateMeter::RateMeter(Rate prior, Nanos overhead) noexcept
-    : m_rate(bounded(prior.is_zero() ? default_prior : prior)),
+    : m_calm_until(Nanos::min()),
+      m_rate(bounded(prior.is_zero() ? default_prior : prior)),
       m_overhead(std::max(overhead, Nanos()))
 {
+}
+
+/* After whatever has happened. */
+void RateMeter::settle() noexcept
+{
+    const Bytes lag = m_lag.count() == 0 ? Bytes() : m_rate * m_lag;
+    m_most_drained = std::min(m_in_flight, m_largest + lag);
+    if (!m_known || in_doubt()) {
+        m_calm_until = Nanos::min();
+    } else if (m_in_flight.is_zero()) {
+        m_calm_until = Nanos::max();
+    } else {
+        m_calm_until = m_served + m_overhead + m_largest * patience / m_rate;
+    }
 }
 
 void RateMeter::on_post(Nanos now, Bytes bytes) noexcept
@@ -86,6 +101,7 @@ void RateMeter::on_post(Nanos now, Bytes bytes) noexcept
     }
     m_in_flight += bytes;
     m_largest = std::max(m_largest, bytes);
+    settle();
 }
 
 void RateMeter::on_complete(Nanos now, Bytes bytes) noexcept
@@ -124,6 +140,7 @@ void RateMeter::on_complete(Nanos now, Bytes bytes) noexcept
     if ((m_in_flight.is_zero() || !m_known) && sample_is_credible()) {
         fold(now);
     }
+    settle();
 }
 
 void RateMeter::on_abandon(Nanos now, Bytes bytes) noexcept
@@ -133,6 +150,7 @@ void RateMeter::on_abandon(Nanos now, Bytes bytes) noexcept
     m_served = std::max(m_served, now - m_lag);
     m_in_flight -= std::min(bytes, m_in_flight);
     m_largest = std::min(m_largest, m_in_flight);
+    settle();
 }
 
 bool RateMeter::sample_is_credible() const noexcept
@@ -160,25 +178,24 @@ void RateMeter::fold(Nanos now) noexcept
 
     m_known = true;
     m_last_fold = now;
+    m_fresh_until =
+            now + std::max(stale_time, (probe_bytes / m_rate) * probe_interval);
     m_sample_span = Nanos();
     m_sample_time = Nanos();
     m_sample_bytes = Bytes();
     m_sample_count = 0;
 }
 
-Rate RateMeter::rate() const noexcept
-{
-    return m_rate;
-}
-
-Rate RateMeter::rate(Nanos now) const noexcept
+Rate RateMeter::troubled_rate(Nanos now) const noexcept
 {
     Rate rate = in_doubt() ? bounded(latest() * patience) : m_rate;
     if (!m_in_flight.is_zero()) {
         /* Not even the chunk at the head has arrived in all this time. */
         const Nanos silent = now - m_served - m_overhead;
-        if (silent > Nanos()) {
-            rate = std::min(rate, bounded((m_largest * patience) / silent));
+        const Bytes most = m_largest * patience;
+        /* A division only where it would make a difference. */
+        if ((silent > Nanos()) && (most < rate * silent)) {
+            rate = std::min(rate, bounded(most / silent));
         }
     }
     return rate;
@@ -201,39 +218,16 @@ bool RateMeter::in_doubt() const noexcept
     return m_latest * patience < m_rate;
 }
 
-bool RateMeter::known() const noexcept
-{
-    return m_known;
-}
-
-bool RateMeter::wants_probe(Nanos now) const noexcept
+bool RateMeter::troubled_probe(Nanos now) const noexcept
 {
     if (!m_known) {
         return true;
-    }
-    const Nanos age = now - m_last_fold;
-    if (in_doubt()) {
+    } else if (in_doubt()) {
+        const Nanos age = now - m_last_fold;
         return (age > doubt_time) &&
                (age > (probe_bytes / latest()) * doubt_interval);
     }
-    return (age > stale_time) &&
-           (age > (probe_bytes / m_rate) * probe_interval);
-}
-
-Bytes RateMeter::in_flight() const noexcept
-{
-    return m_in_flight;
-}
-
-Bytes RateMeter::drained(Nanos now) const noexcept
-{
-    const Bytes most = std::min(m_in_flight, m_largest + m_rate * m_lag);
-    return std::min(most, m_rate * (now - m_served));
-}
-
-Nanos RateMeter::overhead() const noexcept
-{
-    return m_overhead;
+    return now > m_fresh_until;
 }
 
 } // namespace fuselink::sched

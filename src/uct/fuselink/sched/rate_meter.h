@@ -4,6 +4,8 @@
 
 #include "units.h"
 
+#include <algorithm>
+
 namespace fuselink::sched {
 
 /**
@@ -37,36 +39,56 @@ public:
     void on_abandon(Nanos now, Bytes bytes) noexcept;
 
     /** The estimate: measured once known(), the prior before. Never 0. */
-    Rate rate() const noexcept;
+    Rate rate() const noexcept { return m_rate; }
 
     /** The estimate at @a now, for decisions: rate(), lowered when the path
      *  has been silent for much longer than its chunks should take, or when
      *  the latest sample was far slower than the average. */
-    Rate rate(Nanos now) const noexcept;
+    Rate rate(Nanos now) const noexcept
+    {
+        return (now < m_calm_until) ? m_rate : troubled_rate(now);
+    }
 
     /** Something was measured. */
-    bool known() const noexcept;
+    bool known() const noexcept { return m_known; }
 
     /** Nothing was measured yet or for a long time, or the latest sample put
      *  the estimate in doubt (PathView::probe). */
-    bool wants_probe(Nanos now) const noexcept;
+    bool wants_probe(Nanos now) const noexcept
+    {
+        return (now < m_calm_until) ? now > m_fresh_until :
+                                      troubled_probe(now);
+    }
 
     /** Posted and neither completed nor abandoned. */
-    Bytes in_flight() const noexcept;
+    Bytes in_flight() const noexcept { return m_in_flight; }
 
     /** The part of in_flight() that should have been carried by @a now
      *  although it is not acknowledged (PathView::drained). At most about one
      *  chunk, so that a path that stalls is not taken to make progress. */
-    Bytes drained(Nanos now) const noexcept;
+    Bytes drained(Nanos now) const noexcept
+    {
+        return std::min(m_most_drained, m_rate * (now - m_served));
+    }
 
     /** As given to the constructor, not negative. */
-    Nanos overhead() const noexcept;
+    Nanos overhead() const noexcept { return m_overhead; }
 
 private:
     bool sample_is_credible() const noexcept;
     Rate latest() const noexcept;
     bool in_doubt() const noexcept;
     void fold(Nanos now) noexcept;
+    void settle() noexcept;
+    Rate troubled_rate(Nanos now) const noexcept;
+    bool troubled_probe(Nanos now) const noexcept;
+
+    /* What follows from the rest, because many decisions look at a path for
+     * each thing that happens on it. Until calm_until the estimate stands as it
+     * is: it was measured, nothing puts it in doubt, no chunk is late. */
+    Nanos m_calm_until;
+    Nanos m_fresh_until;  /* then it is out of date; while calm */
+    Bytes m_most_drained;
 
     Rate m_rate;
     Rate m_latest; /* the latest sample, as it was */

@@ -54,7 +54,9 @@ public:
     }
     friend constexpr Bytes operator*(Bytes a, uint64_t k) noexcept
     {
-        return Bytes((k != 0 && a.m_n > max().m_n / k) ? max().m_n : a.m_n * k);
+        uint64_t product = 0; /* by its overflow: no division */
+        return __builtin_mul_overflow(a.m_n, k, &product) ? max() :
+                                                            Bytes(product);
     }
     /** Rounds down; dividing by zero gives max(). */
     friend constexpr Bytes operator/(Bytes a, uint64_t k) noexcept
@@ -205,8 +207,10 @@ constexpr Bytes operator*(Rate r, Nanos t) noexcept
     if (!(n > 0)) {
         return Bytes();
     }
-    return (n >= 1.8446744073709e19) ? Bytes::max() :
-                                       Bytes(static_cast<uint64_t>(n));
+    /* By way of a signed number, for which processors have an instruction. */
+    return (n >= 9.2233720368547e18) ?
+                   Bytes::max() :
+                   Bytes(static_cast<uint64_t>(static_cast<int64_t>(n)));
 }
 constexpr Bytes operator*(Nanos t, Rate r) noexcept
 {

@@ -3,34 +3,11 @@
 
 #include "../engine/engine.h"
 #include "../peer/peer.h"
-#include "../sched/window.h"
 #include "clock.h"
 
 #include <algorithm>
 
 namespace fuselink {
-namespace {
-
-/* A NIC on another socket reads memory through the link between the two: a
- * microsecond more for the first bytes, as good as nothing for a chunk. So it
- * decides only where the rails are equal otherwise. */
-constexpr sched::Nanos kFarOverhead(1000);
-
-/* What other processes of the node have on the NIC. */
-void consider_others(const LoadView &loads, const Rail &rail,
-                     const sched::Limits &limits, sched::PathView &view)
-{
-    using Standing = sched::PathView::Standing;
-    view.ahead     = rail.load.ahead;
-    view.standing  = rail.load.standing;
-    if (view.standing == Standing::Lent) {
-        view.window = std::min(view.window, loads.borrow_max());
-    } else if (view.standing == Standing::Taken) {
-        view.window = limits.min_chunk; /* if there is no other NIC at all */
-    }
-}
-
-} // namespace
 
 BulkSender::BulkSender(Peer &peer) : peer_(peer)
 {
@@ -38,6 +15,7 @@ BulkSender::BulkSender(Peer &peer) : peer_(peer)
 
 BulkSender::~BulkSender()
 {
+    peer_.engine().room().leave(*this);
     close();
 }
 
@@ -81,8 +59,16 @@ void BulkSender::start(Transfer *transfer)
     transfer->demand.total = sched::Bytes(transfer->length);
     transfer->demand.home  = next_home();
     transfer->queued       = true;
+    planned_               = planned_ && !queue_.empty();
+    peer_.engine().planning().note(transfer->length);
     queue_.push_back(transfer);
     backlog_ += transfer->length;
+    if (transfer->from_gpu) {
+        to_copy_.push_back(transfer);
+    }
+    if (transfer->to_gpu) {
+        ask_for_slots();
+    }
     pump();
 }
 
@@ -103,13 +89,26 @@ void BulkSender::pump()
         again_ = true;
         return;
     }
-    if (!table_known_ || queue_.empty() || peer_.failed() ||
+    if (!table_known_ || !waits() || peer_.failed() ||
         peer_.bulk_held()) {
+        return;
+    }
+    /* UCX's TCP goes on with what it has received when a completion returns,
+     * and aborts if the connection broke meanwhile in a call of ours. */
+    if (streams_ && peer_.engine().poller().busy()) {
+        later_ = true;
+        peer_.engine().defer(peer_);
         return;
     }
     pumping_ = true;
     do {
         again_ = false;
+        if (ucs_unlikely(!to_copy_.empty())) {
+            copy_ahead();
+        }
+        if (ucs_unlikely(!again_queue_.empty())) {
+            send_again();
+        }
         while (!queue_.empty() && !peer_.failed()) {
             Transfer *transfer = queue_.front();
             if (transfer->kind == Transfer::Kind::ServeGet &&
@@ -137,117 +136,12 @@ void BulkSender::pump()
     pumping_ = false;
 }
 
-/* How the next chunk would go on the path, if it may. */
-BulkSender::Carry BulkSender::carry(Transfer &transfer, Path &path)
+/* What NICs read the transfer's data from, or write it to; null if it was not
+ * registered here. */
+Region *BulkSender::region_of(const Transfer &transfer) const
 {
-    Rail &rail = path.rail;
-    if (transfer.kind == Transfer::Kind::Get && path.by_messages) {
-        return Carry::Not;
-    }
-    if (path.by_messages) {
-        return Carry::Messages;
-    }
-    if (!rail.reads()) {
-        return transfer.kind == Transfer::Kind::Get ? Carry::Not :
-                                                      Carry::Hardware;
-    }
-    if (transfer.kind == Transfer::Kind::ServeGet) {
-        return Carry::Messages; /* we have no key for the peer's buffer */
-    }
-
-    /* A NIC with memory protection: both ends must be registered. */
-    Carry without = transfer.kind == Transfer::Kind::Get ? Carry::Not :
-                                                           Carry::Messages;
-    unsigned slot = path.remote.memory;
-    if (slot >= wire::kMaxRails || transfer.region == nullptr) {
-        return without;
-    }
-    if (!transfer.keys) {
-        transfer.keys = std::make_shared<NicKeys>();
-    }
-    switch (transfer.keys->state(slot)) {
-    case NicKeys::State::Known:
-        break;
-    case NicKeys::State::None:
-        return without;
-    case NicKeys::State::Unknown:
-        peer_.request_keys(transfer.remote_region, transfer.keys);
-        return Carry::NotYet;
-    case NicKeys::State::Asked:
-        return Carry::NotYet;
-    }
-    bool ok = transfer.keys->get(slot, rail.control().md()) !=
-                  UCT_INVALID_RKEY &&
-              peer_.engine().nics().handle(*transfer.region, rail.memory()) !=
-                  nullptr;
-    return ok ? Carry::Hardware : without;
-}
-
-/* Asks the policy for the next chunk. */
-BulkSender::Pick BulkSender::choose(Transfer &transfer)
-{
-    Pick pick;
-    const EngineSettings &settings = peer_.engine().settings();
-    sched::PathView views[sched::max_paths];
-    Pick            usable[sched::max_paths];
-    size_t          count = 0;
-    sched::Nanos    now   = now_ns();
-    LoadView       &loads = peer_.engine().loads();
-    loads.refresh(now);
-    for (auto &candidate : paths_) {
-        Path &p    = *candidate;
-        if (p.state == Path::State::Out) {
-            continue;
-        }
-        bool ready = p.state == Path::State::Ready || connect(p);
-        if (peer_.failed()) {
-            return pick;
-        }
-        Carry how = carry(transfer, p);
-        if (how == Carry::Not) {
-            continue;
-        }
-        bool open     = ready && !p.blocked && how != Carry::NotYet;
-        usable[count] = {.path = &p, .how = how};
-        views[count]  = sched::view_of(p.meter, now, settings.limits, open);
-        if (!p.rail.near()) {
-            views[count].overhead = views[count].overhead + kFarOverhead;
-        }
-        if (settings.fixed_weights) {
-            views[count].rate   = p.weight;
-            views[count].window = sched::window_for(p.weight,
-                                                    settings.limits);
-        } else {
-            views[count].window = std::min(
-                views[count].window,
-                sched::window_share(p.rail.meter, now, settings.limits,
-                                    p.sharers()));
-            consider_others(loads, p.rail, settings.limits, views[count]);
-        }
-        ++count;
-    }
-    if (count == 0) {
-        pick.stuck = transfer.assigned == 0 && !out_;
-        return pick;
-    }
-    size_t remaining          = transfer.length - transfer.assigned;
-    transfer.demand.remaining = sched::Bytes(remaining);
-    transfer.demand.backlog   = sched::Bytes(backlog_ - remaining);
-    sched::Choice choice = settings.policy->next({views, count},
-                                                 transfer.demand,
-                                                 settings.limits);
-    if (!choice) {
-        return pick;
-    }
-    pick        = usable[choice.path];
-    pick.length = std::min<uint64_t>(choice.length.count(), remaining);
-    if (pick.path->rail.reads() && !pick.path->by_messages) {
-        const auto &cap = pick.path->rail.control().attr().cap;
-        pick.length     = std::min(pick.length,
-                                   transfer.kind == Transfer::Kind::Get ?
-                                       cap.get.max_zcopy : cap.put.max_zcopy);
-    }
-    return pick;
+    return transfer.from_gpu ? &peer_.engine().slots_out().region() :
+                               transfer.region;
 }
 
 /* Hands a chunk to the rail's put or get. */
@@ -255,19 +149,23 @@ ucs_status_t BulkSender::post_hardware(Transfer &transfer, Path &path,
                                        Chunk &chunk)
 {
     uct_iov_t iov;
-    iov.buffer = const_cast<char *>(transfer.buffer + transfer.assigned);
+    iov.buffer = const_cast<char *>(data(chunk));
     iov.length = chunk.length;
     iov.memh   = UCT_MEM_HANDLE_NULL;
     iov.stride = 0;
     iov.count  = 1;
 
-    uint64_t   remote = transfer.remote + transfer.assigned;
+    Engine    &engine = peer_.engine();
+    uint64_t   remote = transfer.remote + chunk.offset;
     uct_rkey_t rkey   = UCT_INVALID_RKEY;
     if (path.rail.reads()) { /* carry() has seen that both are there */
-        rkey        = transfer.keys->get(path.remote.memory,
-                                         path.rail.control().md());
-        iov.memh    = peer_.engine().nics().handle(*transfer.region,
-                                                   path.rail.memory());
+        rkey     = transfer.keys->get(path.remote.memory,
+                                      path.rail.control().md());
+        iov.memh = engine.nics().handle(*region_of(transfer),
+                                        path.rail.memory());
+        if (iov.memh == nullptr) {
+            return UCS_ERR_NO_MEMORY; /* of the slots */
+        }
     }
     if (transfer.kind != Transfer::Kind::Get) {
         return uct_ep_put_zcopy(path.ep, &iov, 1, remote, rkey, &chunk.comp);
@@ -279,57 +177,85 @@ ucs_status_t BulkSender::post_hardware(Transfer &transfer, Path &path,
     return uct_ep_get_zcopy(path.ep, &iov, 1, remote, rkey, &chunk.comp);
 }
 
-void BulkSender::post_chunk(Transfer &transfer, const Pick &pick)
+/* The next bytes of the transfer, or those of a piece of it. False if the path
+ * did not take them. */
+bool BulkSender::post_chunk(Transfer &transfer, const Pick &pick,
+                            const Piece *piece)
 {
     Path         &path = *pick.path;
     const size_t  length = pick.length;
-    Chunk *chunk       = new_chunk();
+    Chunk        *chunk  = new_chunk();
+    arm(chunk->comp, on_chunk);
     chunk->transfer    = &transfer;
     chunk->path        = &path;
     chunk->length      = length;
-    chunk->comp.func   = on_chunk;
-    chunk->comp.count  = 1;
-    chunk->comp.status = UCS_OK;
+    chunk->traced      = 0;
+    chunk->staged      = transfer.staged;
+    chunk->offset      = piece != nullptr ? piece->offset : transfer.assigned;
+    chunk->tries       = piece != nullptr ? piece->tries : 0;
+    chunk->sent        = 0;
+    const bool traces  = peer_.engine().trace() != nullptr;
+    int64_t    since   = ucs_unlikely(traces) ? Board::now() : 0;
 
     /* Counted before posting: a rail that fails inside the call ends other
      * chunks of this transfer, which must not free it under our feet. */
     ++transfer.outstanding;
     ++in_flight_;
     path.posted(sched::Bytes(length));
-    bool messages       = pick.how == Carry::Messages;
-    ucs_status_t status = UCS_INPROGRESS;
-    chunk->by_messages  = messages;
-    if (messages) {
-        chunk->offset = transfer.assigned;
-        chunk->sent   = 0;
-        chunk->number = path.chunk_number++;
+    const bool   slot     = pick.how == Carry::Slot;
+    const bool   messages = pick.how == Carry::Messages || slot;
+    ucs_status_t status   = UCS_INPROGRESS;
+    chunk->by_messages    = messages;
+    if (messages || transfer.kind == Transfer::Kind::ServeGet) {
+        chunk->number = path.chunk_number++; /* the peer sees it */
+    }
+    chunk->in_slot        = slot;
+    chunk->left           = false;
+    chunk->status         = UCS_OK;
+    if (slot) {
+        status = post_to_slot(transfer, path, *chunk);
+    }
+    if (messages && status == UCS_INPROGRESS) {
         path.parts.push_back(chunk);
-    } else {
+    } else if (!messages) {
+        ++path.on_nic;
         status = post_hardware(transfer, path, *chunk);
     }
     if (status == UCS_OK || status == UCS_INPROGRESS) {
         ++path.chunks;
+        if (ucs_unlikely(traces)) {
+            note_posted(transfer, *chunk, since);
+        }
         peer_.engine().poller().hold(path.poll_index());
-        transfer.assigned += length;
-        backlog_          -= length;
-        if (transfer.assigned == transfer.length) {
-            transfer.queued = false;
-            queue_.pop_front();
+        if (chunk->staged != nullptr) {
+            take_from(transfer, length);
+        }
+        backlog_ -= length;
+        if (ucs_likely(piece == nullptr)) {
+            transfer.assigned += length;
+            if (transfer.assigned == transfer.length) {
+                transfer.queued = false;
+                queue_.pop_front();
+            }
         }
         if (messages) {
             send_parts(path);
         } else if (transfer.kind == Transfer::Kind::ServeGet) {
             ++path.serving;
-            path.markers.push_back({transfer.op, length});
+            path.markers.push_back({transfer.op, length, chunk->number,
+                                    path.rail.index(), {}});
+            path.announced.push_back(path.markers.back());
             send_markers(path);
         }
         if (status == UCS_OK) {
             chunk_done(chunk);
         }
-        return;
+        return true;
     }
 
     path.ended(sched::Bytes(length), false);
+    path.planned += static_cast<double>(length);
+    path.on_nic  -= !messages;
     free_chunk(chunk);
     --in_flight_;
     if (--transfer.outstanding == 0 && !transfer.queued) {
@@ -338,9 +264,27 @@ void BulkSender::post_chunk(Transfer &transfer, const Pick &pick)
     if (status == UCS_ERR_NO_RESOURCE) {
         block(path);
     } else {
-        path.broken = true;
-        peer_.fail(status);
+        post_failed(path, status);
     }
+    return false;
+}
+
+/* For the trace: what was posted, when, and what spoke for its path. */
+void BulkSender::note_posted(const Transfer &transfer, Chunk &chunk,
+                             int64_t since)
+{
+    Trace::Event event;
+    event.start  = since;
+    event.peer   = peer_.uuid();
+    event.length = chunk.length;
+    event.kind   = transfer.kind == Transfer::Kind::Put ? Trace::Kind::Put :
+                   transfer.kind == Transfer::Kind::Get ? Trace::Kind::Get :
+                                                          Trace::Kind::Serve;
+    event.rail   = chunk.path->rail.index();
+    event.remote = chunk.path->remote.index;
+    event.planned = transfer.demand.planned;
+    Trace::describe(seen_, event);
+    chunk.traced = peer_.engine().trace()->begin(event);
 }
 
 /* What could not be sent at once. False as send_markers(). */
@@ -352,31 +296,31 @@ bool BulkSender::send_waiting(Path &path)
 /* False if the rail has no room: then the path is blocked until it has. */
 bool BulkSender::send_markers(Path &path)
 {
-    while (!path.markers.empty()) {
+    while (!path.markers.empty() && path.usable()) {
         const wire::ChunkLanded &marker = path.markers.front();
         uint64_t header;
         static_assert(sizeof(marker.op) == sizeof(header));
         memcpy(&header, &marker.op, sizeof(header));
-        uint64_t length = marker.length;
         /* UCT orders nothing on an endpoint without a fence, though streams
          * and reliable connections do it by themselves. */
         ucs_status_t status = uct_ep_fence(path.ep, 0);
         if (status == UCS_OK) {
             status = uct_ep_am_short(path.ep,
                                      static_cast<uint8_t>(wire::RailAm::Chunk),
-                                     header, &length, sizeof(length));
+                                     header, &marker.length,
+                                     sizeof(marker) - sizeof(header));
         }
         if (status == UCS_ERR_NO_RESOURCE) {
             block(path);
             return false;
         }
         if (status != UCS_OK) {
-            peer_.fail(status);
+            post_failed(path, status);
             return false;
         }
         path.markers.pop_front();
     }
-    return true;
+    return path.usable();
 }
 
 void BulkSender::block(Path &path)
@@ -422,20 +366,51 @@ void BulkSender::on_chunk(uct_completion_t *comp)
     chunk->path->sender.chunk_done(chunk);
 }
 
+/* It is on its way no more, arrived or not. */
+void BulkSender::off_path(Chunk &chunk, bool arrived)
+{
+    Path                &path = *chunk.path;
+    const Transfer::Kind kind = chunk.transfer->kind;
+    if (ucs_unlikely(chunk.traced != 0)) {
+        peer_.engine().trace()->end(chunk.traced, Board::now(), arrived);
+    }
+    peer_.engine().poller().release(path.poll_index());
+    --in_flight_;
+    path.on_nic  -= !chunk.by_messages;
+    path.serving -= kind == Transfer::Kind::ServeGet && !chunk.by_messages;
+    if (!chunk.left) {
+        path.ended(sched::Bytes(chunk.length), arrived,
+                   kind == Transfer::Kind::Get ? Direction::In :
+                                                 Direction::Out);
+    }
+}
+
 void BulkSender::chunk_done(Chunk *chunk)
 {
     Path         &path     = *chunk->path;
     Transfer     *transfer = chunk->transfer;
     ucs_status_t  status   = chunk->comp.status;
-    sched::Bytes  length(chunk->length);
-    free_chunk(chunk);
-
-    peer_.engine().poller().release(path.poll_index());
-    --in_flight_;
+    if (ucs_unlikely(status != UCS_OK) && lose(chunk)) {
+        return;
+    }
+    if (chunk->staged != nullptr) {
+        --chunk->staged->users;
+        let_go(*chunk->staged);
+    }
+    off_path(*chunk, status == UCS_OK);
     bool serves = transfer->kind == Transfer::Kind::ServeGet &&
                   !chunk->by_messages;
-    path.serving -= serves;
-    path.ended(length, status == UCS_OK);
+    if (status == UCS_OK) {
+        if (ucs_unlikely(path.breaks != 0) && path.usable()) {
+            mended(path);
+        }
+        while (serves && !path.announced.empty() &&
+               wire::chunk_before(path.announced.front().number,
+                                  chunk->number)) {
+            path.announced.pop_front();
+        }
+    }
+    free_chunk(chunk);
     if (status != UCS_OK) {
         if (transfer->status == UCS_OK) {
             transfer->status = status;
@@ -451,7 +426,22 @@ void BulkSender::chunk_done(Chunk *chunk)
     if (transfer->over()) {
         finish(transfer);
     }
-    pump();
+    if (ucs_unlikely(asked_) && in_flight_ == 0 && backlog_ == 0 &&
+        !peer_.failed()) {
+        ask_for_load(now_ns());
+    }
+    room_again();
+}
+
+/* Some NIC has more room. */
+void BulkSender::room_again()
+{
+    RoomQueue &room = peer_.engine().room();
+    if (ucs_likely(room.empty())) {
+        pump();
+    } else if (waits()) {
+        room.wait(*this); /* behind those who wait already */
+    }
 }
 
 /* --- the end --- */
@@ -463,9 +453,13 @@ void BulkSender::fail(ucs_status_t status)
     while (!queue_.empty()) {
         stop(queue_.front(), status);
     }
+    while (!again_queue_.empty()) {
+        stop(again_queue_.front().transfer, status);
+    }
     for (auto &path : paths_) {
         path->markers.clear();
         abandon_parts(*path, status);
+        end_lost(*path, status);
     }
 }
 
@@ -491,6 +485,7 @@ bool BulkSender::written_in_place() const
 void BulkSender::close()
 {
     Engine &engine = peer_.engine();
+    await_copies();
     for (auto &path : paths_) {
         uct_ep_h ep = path->link_owns() ? nullptr : path->ep;
         if (ep != nullptr) {

@@ -8,11 +8,14 @@
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "../wire/messages.h"
+#include "credits.h"
 #include "epochs.h"
 #include "path.h"
+#include "receiver_view.h"
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace fuselink {
@@ -21,6 +24,22 @@ class Peer;
 class Rail;
 class BulkSender;
 struct PeerUser;
+struct Transfer;
+
+/** A piece of a transfer from memory of a GPU, in a slot of the host's: chunks
+ *  are cut from it when it is there. */
+struct Staged {
+    uct_completion_t comp; /* first: UCX gives back a pointer to it */
+    BulkSender      *sender;
+    Transfer        *transfer;
+    size_t           offset; /* in the transfer */
+    size_t           length;
+    char            *slot;
+    unsigned         users;  /* chunks that read it */
+    bool             copying;
+    bool             passed; /* nothing more will be cut from it */
+    Staged          *next;   /* of the transfer, or free */
+};
 
 /** A bulk operation that this process sends. */
 struct Transfer {
@@ -35,7 +54,7 @@ struct Transfer {
     uint64_t          remote = 0;
     size_t            length = 0;
     size_t            assigned = 0;    /* bytes given to paths */
-    unsigned          outstanding = 0; /* chunks not acknowledged */
+    unsigned          outstanding = 0; /* chunks not acknowledged, copies */
     ucs_status_t      status = UCS_OK;
     PeerUser         *user = nullptr;  /* not ServeGet; null once it is gone */
     uct_completion_t *comp = nullptr;  /* not ServeGet: of the user, or null */
@@ -46,6 +65,11 @@ struct Transfer {
     RegionKey         remote_region;    /* not ServeGet: `remote` is in it */
     std::shared_ptr<NicKeys> keys;      /* the same, for NICs that need them */
     sched::Demand     demand;
+    bool              from_gpu = false; /* `buffer` is memory of a GPU */
+    bool              to_gpu = false;   /* `remote` is */
+    Staged           *staged = nullptr; /* the piece that is next, and on */
+    Staged           *last_staged = nullptr;
+    size_t            staged_until = 0; /* bytes whose copy has begun */
     bool              queued = false;
     bool              starting = false; /* inside put() or get() */
     bool              handed_over = false; /* meanwhile, to the peer */
@@ -62,10 +86,27 @@ struct Chunk {
     Path            *path;
     size_t           length;
     Chunk           *next;
+    uint64_t         traced; /* its number in the trace; 0: none */
+    Staged          *staged; /* it is of; null: memory of the host */
+    size_t           offset; /* in the transfer */
+    uint32_t         number; /* on its path, of those that tell the peer */
+    uint8_t          tries;  /* paths that broke with it */
     bool             by_messages; /* only then what follows */
-    size_t           offset;
     size_t           sent;
-    uint32_t         number;
+    bool             in_slot; /* lent by the peer; only then what follows */
+    bool             left;    /* the NIC has done its part */
+    uint8_t          waits;   /* for its put, for the peer's word */
+    SlotLoan         loan;
+    ucs_status_t     status;
+};
+
+/** Bytes that were lost with their path, to be sent another way. The transfer
+ *  counts it as outstanding. */
+struct Piece {
+    Transfer *transfer;
+    size_t    offset;
+    size_t    length;
+    uint8_t   tries;
 };
 
 /**
@@ -107,9 +148,11 @@ public:
     bool may_use_messages() const;
     /** True if some path's NIC can read the peer's memory. */
     bool reads() const { return reads_; }
-    /** Sends what the peer asked for, from memory of `region`. */
+    /** Sends what the peer asked for, from memory of `region`; from or to memory
+     *  of a GPU. */
     void serve_get(const void *buffer, size_t length, uint64_t remote,
-                   const wire::OpId &op, const RegionKey &region);
+                   const wire::OpId &op, const RegionKey &region,
+                   bool from_gpu, bool to_gpu);
     /** The peer does not want this get any more. It is told when nothing of
      *  it is under way. False if it is not known (any more). */
     bool stop_serving(const wire::OpId &op);
@@ -133,6 +176,13 @@ public:
     /** The peer says that a chunk which went by messages has landed. */
     void on_chunk_ack(const wire::ChunkAck &ack);
 
+    /** The peer says what others send to its rails. */
+    void on_grant(const wire::LoadGrant &grant);
+
+    /* The peer lends slots of its memory, and wants some back. */
+    void on_slot_grant(const void *data, size_t length);
+    void on_slot_recall(const void *data, size_t length);
+
     /** The pairs of rails that connect by name; the same at both ends. */
     std::vector<const Path *> named_pairs() const;
 
@@ -155,19 +205,40 @@ public:
     bool idle() const { return in_flight_ == 0; }
     void close();
 
-    /** A path is broken. True if it has not carried anything: then it never
-     *  connected, nothing is lost with it, and it will be left out. */
-    bool on_path_error(uct_ep_h ep);
+    /** The peer is quiet on a path that broke. */
+    void on_path_quiet(const wire::PathQuiet &message);
+    /** The peer's end of a connection by name is gone. */
+    void on_peer_broke(uint8_t own, uint8_t remote);
+    /** Nothing is left of ours that others could reach. */
+    bool torn_down(uint8_t own, uint8_t remote) const;
+
+    /** A path is broken. False if it is none of ours. */
+    bool on_path_error(uct_ep_h ep, ucs_status_t status);
+    /** The other end of one that the peer had made by name. */
+    void drop_inbound(uint8_t own, uint8_t remote);
     /** Leaves paths out that did not connect, with a warning for each, and
-     *  looks for room. Not from a rail's callback. False if no path
-     *  remains. */
+     *  mends what broke, and looks for room. Not from a rail's callback. False
+     *  if no path remains. */
     bool run_deferred();
 
     Peer &peer() const { return peer_; }
 
+    /* For plans over all peers. */
+
+    const std::vector<std::unique_ptr<Path>> &paths() const { return paths_; }
+    /** It did not fail to connect, and is no standby that others replace. */
+    bool in_play(const Path &path) const;
+    /** Bytes that wait for a path. */
+    size_t backlog() const { return backlog_; }
+    /** How to divide the backlog, by path that is in_play(). */
+    void take_plan(std::span<const double> split);
+    void drop_plan() { planned_ = false; }
+
+    bool in_room_queue = false; /* of RoomQueue */
+
 private:
     /* How a chunk of a transfer would go on a path. */
-    enum class Carry { Not, NotYet, Hardware, Messages };
+    enum class Carry { Not, NotYet, Hardware, Messages, Slot };
 
     /* The next chunk of a transfer. Without a path: none for now, or, if
      * `stuck`, none ever. */
@@ -181,8 +252,24 @@ private:
     void      pair_rails();
     void      add_path(Rail &rail, const wire::RailRecord &remote);
     Carry     carry(Transfer &transfer, Path &path);
-    Pick      choose(Transfer &transfer);
+    Pick      choose(Transfer &transfer, const Piece *piece = nullptr);
+    Region      *region_of(const Transfer &transfer) const;
     ucs_status_t post_hardware(Transfer &transfer, Path &path, Chunk &chunk);
+    const char *data(const Chunk &chunk) const;
+    void      ask_for_slots();
+    Carry     carry_to_gpu(const Transfer &transfer, const Path &path);
+    ucs_status_t post_to_slot(const Transfer &transfer, Path &path,
+                              Chunk &chunk);
+    void      put_done(Chunk *chunk);
+    void      slot_step(Chunk *chunk, ucs_status_t status);
+    void      room_again();
+    size_t    piece_length() const;
+    void      copy_ahead();
+    void      copied(Staged &staged);
+    void      take_from(Transfer &transfer, size_t length);
+    void      let_go(Staged &staged);
+    void      drop_staged(Transfer &transfer);
+    void      await_copies();
     bool      send_parts(Path &path);
     void      abandon_parts(Path &path, ucs_status_t status);
     void      start(Transfer *transfer);
@@ -192,14 +279,33 @@ private:
                        uct_completion_t *comp);
     void      hand_over(Transfer *transfer);
     void      leave_out(Path &path);
+    void      not_connected(Path &path, ucs_status_t status);
+    void      break_path(Path &path, ucs_status_t status);
+    void      post_failed(Path &path, ucs_status_t status);
+    bool      lose(Chunk *chunk);
+    void      off_path(Chunk &chunk, bool arrived);
+    void      mended(Path &path);
+    void      send_again();
+    void      requeue(Chunk *chunk);
+    void      end_lost(Path &path, ucs_status_t status);
+    void      drop_pieces(Transfer &transfer);
+    bool      mend();
+    void      mend(Path &path, sched::Nanos now);
+    void      tear_down(Path &path);
+    void      revive(sched::Nanos now);
+    bool      waits() const { return !queue_.empty() || !again_queue_.empty(); }
     bool      ask(Path &path);
     void      take_reply(const wire::RailAddr &message,
                          const std::vector<uint8_t> &address);
     void      answer(const wire::RailAddr &message,
                      const std::vector<uint8_t> &address);
     uint32_t  next_home() const;
+    void      ask_for_load(sched::Nanos now);
     bool      connect(Path &path);
-    void      post_chunk(Transfer &transfer, const Pick &pick);
+    bool      post_chunk(Transfer &transfer, const Pick &pick,
+                         const Piece *piece = nullptr);
+    void      note_posted(const Transfer &transfer, Chunk &chunk,
+                          int64_t since);
     void      chunk_done(Chunk *chunk);
     void      finish(Transfer *transfer);
     bool      send_markers(Path &path);
@@ -214,6 +320,8 @@ private:
     void      free_transfer(Transfer *transfer);
 
     static void         on_chunk(uct_completion_t *comp);
+    static void         on_put(uct_completion_t *comp);
+    static void         on_copied(uct_completion_t *comp);
     static ucs_status_t on_hook(uct_pending_req_t *req);
 
     Peer                              &peer_;
@@ -227,21 +335,42 @@ private:
     };
     std::vector<Inbound>               inbound_;
     std::deque<Transfer *>             queue_; /* with unassigned bytes */
-    size_t                             backlog_ = 0; /* those bytes, total */
+    std::deque<Piece>                  again_queue_; /* goes first */
+    size_t                             backlog_ = 0; /* bytes that wait */
     size_t                             serving_ = 0;   /* transfers */
     size_t                             in_flight_ = 0; /* chunks */
+    size_t                             copying_ = 0;   /* pieces */
+    size_t                             ahead_ = 0;     /* not passed */
+    std::deque<Transfer *>             to_copy_; /* not all of them is staged */
     bool                               broken_ = false;
     bool                               out_    = false; /* some path is */
     bool                               retry_  = false; /* some path does */
+    bool                               later_  = false; /* pump from progress */
+    bool                               streams_ = false; /* some path is one */
+    unsigned                           mending_ = 0; /* paths that broke */
+    bool                               planned_ = false; /* what waits */
     bool                               table_known_ = false;
+    bool                               asked_ = false; /* for the peer's load */
+    sched::Nanos                       next_ask_;
+    ReceiverView                       receiver_;
+    /* Slots that the peer has lent us. */
+    Credits                            credits_;
+    uint64_t                           slots_base_ = 0;
+    size_t                             slots_size_ = 0;
+    RegionKey                          slots_region_;
+    std::shared_ptr<NicKeys>           slots_keys_;
+    bool                               asked_slots_ = false;
     bool                               reads_       = false;
     bool                               pumping_ = false;
     bool                               again_   = false;
+    sched::PathView                    seen_; /* of the choice, if traced */
 
     /* Grown in blocks, never shrunk: a chunk is posted per few hundred kB,
      * an allocation each would still cost more than the decision. */
     std::vector<std::unique_ptr<Chunk[]>>    chunk_blocks_;
     Chunk                                   *free_chunks_ = nullptr;
+    std::vector<std::unique_ptr<Staged>>     staged_pool_;
+    Staged                                  *free_staged_ = nullptr;
     std::vector<std::unique_ptr<Transfer>>   transfer_pool_;
     std::vector<Transfer *>                  free_transfers_;
 };

@@ -26,7 +26,10 @@ struct Get {
     std::vector<char>     parts; /* what came for unpack so far */
     size_t                length = 0;
     size_t                landed = 0; /* bytes, all of them distinct */
+    size_t                arriving = 0; /* bytes on their way to a GPU */
+    ucs_status_t          status = UCS_OK; /* of these */
     bool                  by_message = false;
+    bool                  to_gpu = false; /* `buffer` is memory of a GPU */
     Epochs::Id            epoch = 0;
 
     /* of the table */

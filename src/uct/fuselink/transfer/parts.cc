@@ -36,19 +36,35 @@ bool BulkSender::send_parts(Path &path)
     const LowerIface &iface = path.by_messages ? path.rail.hello() :
                                                  path.rail.control();
     const size_t most = iface.attr().cap.am.max_bcopy - sizeof(wire::DataPart);
-    while (!path.parts.empty() && !peer_.failed()) {
+    while (!path.parts.empty() && path.usable() && !peer_.failed()) {
         Chunk    *chunk    = path.parts.front();
         Transfer &transfer = *chunk->transfer;
         size_t    at       = chunk->offset + chunk->sent;
         PackPart  part{};
-        part.data              = transfer.buffer + at;
-        part.length            = std::min(most, chunk->length - chunk->sent);
+        wire::InSlot in_slot{};
+        size_t    part_length = std::min(most, chunk->length - chunk->sent);
+        if (chunk->in_slot) {
+            /* UCT orders nothing on an endpoint without a fence. */
+            if (uct_ep_fence(path.ep, 0) != UCS_OK) {
+                peer_.fail(UCS_ERR_IO_ERROR);
+                return false;
+            }
+            in_slot.name   = {chunk->loan.slot, chunk->loan.turn};
+            in_slot.length = static_cast<uint32_t>(chunk->length);
+            part_length    = chunk->length;
+            part.data      = reinterpret_cast<const char *>(&in_slot);
+            part.length    = sizeof(in_slot);
+        } else {
+            part.data   = data(*chunk) + chunk->sent;
+            part.length = part_length;
+        }
         part.header.sender     = peer_.engine().uuid();
         part.header.session    = peer_.session();
         part.header.chunk      = chunk->number;
         part.header.place      = static_cast<uint8_t>(
             (chunk->sent == 0 ? wire::kPartFirst : 0) |
-            (chunk->sent + part.length == chunk->length ? wire::kPartLast : 0));
+            (chunk->sent + part_length == chunk->length ? wire::kPartLast : 0) |
+            (chunk->in_slot ? wire::kPartInSlot : 0));
         part.header.rail       = path.rail.index();
         part.header.remote     = path.remote.index;
         if (transfer.kind == Transfer::Kind::Put) {
@@ -69,17 +85,16 @@ bool BulkSender::send_parts(Path &path)
             return false;
         }
         if (sent < 0) {
-            path.broken = true;
-            peer_.fail(static_cast<ucs_status_t>(sent));
+            post_failed(path, static_cast<ucs_status_t>(sent));
             return false;
         }
-        chunk->sent += part.length;
+        chunk->sent += part_length;
         if (chunk->sent == chunk->length) {
             path.parts.pop_front();
             path.unacked.push_back(chunk);
         }
     }
-    return true;
+    return path.usable();
 }
 
 void BulkSender::on_chunk_ack(const wire::ChunkAck &ack)
@@ -95,9 +110,16 @@ void BulkSender::on_chunk_ack(const wire::ChunkAck &ack)
         }
         Chunk *chunk = path->unacked.front();
         path->unacked.pop_front();
-        chunk->comp.status = ack.status == UCS_OK ? UCS_OK :
-                                                    UCS_ERR_IO_ERROR;
-        chunk_done(chunk);
+        ucs_status_t status = ack.status == UCS_OK ? UCS_OK :
+                                                     UCS_ERR_IO_ERROR;
+        if (chunk->in_slot) {
+            credits_.emptied(chunk->loan, ack.keeps_slot != 0);
+            slot_step(chunk, status);
+            room_again();
+        } else {
+            chunk->comp.status = status;
+            chunk_done(chunk);
+        }
         return;
     }
     ucs_debug("fuselink: peer %016lx acknowledges a chunk that was not sent",
@@ -111,8 +133,12 @@ void BulkSender::abandon_parts(Path &path, ucs_status_t status)
         while (!list->empty()) {
             Chunk *chunk = list->front();
             list->pop_front();
-            chunk->comp.status = status;
-            chunk_done(chunk);
+            if (chunk->in_slot) {
+                slot_step(chunk, status); /* its put ends by itself */
+            } else {
+                chunk->comp.status = status;
+                chunk_done(chunk);
+            }
         }
     }
 }

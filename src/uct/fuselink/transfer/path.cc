@@ -34,29 +34,50 @@ Path::~Path()
 void Path::posted(sched::Bytes length)
 {
     sched::Nanos now = now_ns();
-    rail.busy_paths += meter.in_flight().is_zero();
+    rail.nic.on_post(now, length, meter.in_flight().is_zero());
+    planned -= static_cast<double>(length.count());
     meter.on_post(now, length);
-    rail.meter.on_post(now, length);
     rail.engine().loads().posted(rail, length);
+    rail.engine().room().posted(length);
 }
 
-void Path::ended(sched::Bytes length, bool arrived)
+void Path::ended(sched::Bytes length, bool arrived, Direction direction)
 {
     sched::Nanos now = now_ns();
     if (arrived) {
         meter.on_complete(now, length);
-        rail.meter.on_complete(now, length);
     } else {
         meter.on_abandon(now, length);
-        rail.meter.on_abandon(now, length);
     }
-    rail.busy_paths -= meter.in_flight().is_zero();
-    rail.engine().loads().ended(rail, length, arrived);
+    rail.nic.on_end(now, length, arrived, meter.in_flight().is_zero(),
+                    direction == Direction::Out);
+    LoadView &loads = rail.engine().loads();
+    if (direction == Direction::Out) {
+        loads.ended(rail, length, arrived);
+    } else {
+        loads.ended(rail, length, false); /* nothing went out */
+        if (arrived) {
+            loads.landed(rail, length);
+        }
+    }
+    if (arrived) {
+        (direction == Direction::Out ? rail.traffic.sent :
+                                       rail.traffic.received)
+            .add(length.count());
+    }
+    rail.engine().room().ended(length);
 }
 
-uint32_t Path::sharers() const
+sched::Rate Path::full_rate() const
 {
-    return rail.busy_paths + meter.in_flight().is_zero();
+    const sched::SharedNic &nic = rail.nic.shared();
+    if (!meter.known()) {
+        return nic.known ? nic.rate : weight;
+    }
+    sched::PathView view{};
+    view.rate = meter.rate();
+    nic.show(meter, rail.nic.sharers(meter), view);
+    return view.rate;
 }
 
 } // namespace fuselink

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_TRANSFER_PATH_H
 #define FUSELINK_TRANSFER_PATH_H
 
+#include "../../../ucs_ext/board.h"
 #include "../peer/link.h"
 #include "../sched/rate_meter.h"
 #include "../ucx.h"
@@ -19,9 +20,15 @@ struct Chunk;
 
 /** A way for bulk data to one peer: one of our rails to one of its rails. */
 struct Path {
-    /* Connect-to-ep paths pass through Asked; the others are made Ready at
-     * once. Out: it did not connect and is about to be removed. */
-    enum class State : uint8_t { Idle, Asked, Ready, Out };
+    enum class State : uint8_t {
+        Idle,
+        Asked,   /* connect-to-ep paths only */
+        Ready,
+        Out,     /* did not connect, about to be removed */
+        Broken,  /* what is under way ends */
+        Told,    /* the peer is to say that it is quiet: see mend.cc */
+        Resting, /* connects again later */
+    };
 
     struct Hook {
         uct_pending_req_t req; /* first: UCX gives back a pointer to it */
@@ -35,9 +42,11 @@ struct Path {
 
     /* A chunk begins on the path; it has arrived, or never will. */
     void posted(sched::Bytes length);
-    void ended(sched::Bytes length, bool arrived);
-    /** Busy paths on the NIC, over all peers, this one counted as if busy. */
-    uint32_t sharers() const;
+    void ended(sched::Bytes length, bool arrived,
+               Direction direction = Direction::Out);
+    bool     usable() const { return state < State::Out; }
+    /** What it would carry if it had its NIC for itself. */
+    sched::Rate full_rate() const;
 
     bool     link_owns() const { return link && ep == link->ep(); }
     /** The interface of `ep`, in the poller. */
@@ -62,6 +71,7 @@ struct Path {
     sched::Rate      weight; /* reported speed */
     sched::RateMeter meter;
     uint64_t         chunks = 0;
+    double           planned = 0; /* bytes that a plan still wants here */
 
     /* Announcements of chunks of gets; each must follow its chunk on this
      * path and go before the next one. */
@@ -72,6 +82,15 @@ struct Path {
     std::deque<Chunk *> parts;
     std::deque<Chunk *> unacked;
     uint32_t            chunk_number = 0;
+
+    /* For when it breaks. Markers that the peer may not have seen: of a path
+     * that keeps order it has those before a put that was acknowledged. */
+    std::deque<wire::ChunkLanded> announced;
+    std::deque<Chunk *> lost;      /* broke with it */
+    unsigned            on_nic = 0; /* chunks that the NIC has */
+    unsigned            breaks = 0; /* in a row */
+    ucs_status_t        why = UCS_OK;
+    sched::Nanos        until; /* what it waits for may take so long */
 };
 
 } // namespace fuselink

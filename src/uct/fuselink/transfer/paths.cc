@@ -6,6 +6,7 @@
 
 #include "../engine/engine.h"
 #include "../peer/peer.h"
+#include "clock.h"
 
 #include <algorithm>
 
@@ -80,6 +81,7 @@ void BulkSender::add_path(Rail &rail, const wire::RailRecord &remote)
     }
     path->by_messages = rail.by_messages();
     reads_            = reads_ || rail.reads();
+    streams_          = streams_ || rail.traits().stream;
     paths_.push_back(std::move(path));
 }
 
@@ -93,11 +95,11 @@ uint8_t BulkSender::memory_slot(uint8_t rail) const
     return wire::RailRecord::kNoKeys;
 }
 
+/* Every path has them: data for a peer's GPU goes by messages while the peer has
+ * lent no slots. */
 bool BulkSender::may_use_messages() const
 {
-    return std::any_of(paths_.begin(), paths_.end(), [](const auto &path) {
-        return path->by_messages || path->link != nullptr;
-    });
+    return !paths_.empty();
 }
 
 std::vector<const Path *> BulkSender::named_pairs() const
@@ -125,7 +127,7 @@ bool BulkSender::connect(Path &path)
         return false;
     }
     if (path.link && path.link->failed()) {
-        leave_out(path);
+        not_connected(path, UCS_ERR_ENDPOINT_TIMEOUT);
         return false;
     }
     if (path.link && !path.link->refused()) {
@@ -147,7 +149,7 @@ bool BulkSender::connect(Path &path)
     ucs_status_t status = peer_.engine().create_lane(peer_, iface,
                                                      path.remote, path.ep);
     if (status != UCS_OK) {
-        leave_out(path);
+        not_connected(path, status);
         return false;
     }
     path.state         = Path::State::Ready;
@@ -168,7 +170,7 @@ bool BulkSender::ask(Path &path)
     ucs_status_t status = iface.create_unconnected_ep(&path.ep);
     if (status != UCS_OK) {
         path.ep = nullptr;
-        leave_out(path);
+        not_connected(path, status);
         return false;
     }
     peer_.engine().add_lane(peer_, path.ep);
@@ -194,6 +196,15 @@ void BulkSender::on_rail_address(const wire::RailAddr &message,
 {
     for (auto &path : paths_) {
         if (path->link && path->link->meant(message)) {
+            if (path->state == Path::State::Resting) {
+                path->until = {}; /* the peer has rested */
+                revive(now_ns());
+            }
+            if (!path->usable()) {
+                ucs_debug("fuselink: peer %016lx connects a path that is "
+                          "broken", peer_.uuid());
+                return;
+            }
             ucs_status_t status = path->link->on_message(peer_, message,
                                                          address);
             if (status != UCS_OK) {
@@ -223,7 +234,7 @@ void BulkSender::take_reply(const wire::RailAddr &message,
         ucs_status_t status = path->rail.bulk().connect_ep(
             path->ep, path->remote.device_address, address);
         if (status != UCS_OK) {
-            leave_out(*path);
+            not_connected(*path, status);
             return;
         }
         path->state = Path::State::Ready;
@@ -295,7 +306,7 @@ void BulkSender::answer(const wire::RailAddr &message,
     peer_.send_control(&reply, sizeof(reply), own.data(), own.size());
 }
 
-bool BulkSender::on_path_error(uct_ep_h ep)
+bool BulkSender::on_path_error(uct_ep_h ep, ucs_status_t status)
 {
     auto it = std::find_if(paths_.begin(), paths_.end(),
                            [&](const auto &path) {
@@ -303,19 +314,33 @@ bool BulkSender::on_path_error(uct_ep_h ep)
                                       (path->link && path->link->ep() == ep);
                            });
     if (it == paths_.end()) {
-        return false;
+        /* The peer, whose path it ends, will see it as well. */
+        return std::any_of(inbound_.begin(), inbound_.end(),
+                           [&](const Inbound &one) { return one.ep == ep; });
     }
     Path &path = **it;
     if (path.link && ep == path.link->ep() && path.link->on_error()) {
         peer_.engine().defer(peer_);
         return true;
     }
-    if (!path.connected && path.chunks == 0) {
-        leave_out(path);
-        return true;
+    if (!path.connected && path.chunks == 0 &&
+        !(path.link && path.link->ready())) {
+        not_connected(path, status);
+    } else {
+        break_path(path, status);
     }
-    path.broken = true;
-    return false;
+    return true;
+}
+
+void BulkSender::drop_inbound(uint8_t own, uint8_t remote)
+{
+    for (auto it = inbound_.begin(); it != inbound_.end(); ++it) {
+        if (it->rail == own && it->from == remote) {
+            peer_.engine().destroy_lane(it->ep);
+            inbound_.erase(it);
+            return;
+        }
+    }
 }
 
 bool BulkSender::run_deferred()
@@ -326,9 +351,12 @@ bool BulkSender::run_deferred()
             if (path->link->ready()) {
                 pump(); /* it may be wanted */
             } else if (path->link->failed()) {
-                leave_out(*path);
+                not_connected(*path, UCS_ERR_ENDPOINT_TIMEOUT);
             }
         }
+    }
+    if (ucs_unlikely(mending_ != 0) && !mend()) {
+        return false;
     }
     if (out_) {
         out_ = false;
@@ -361,6 +389,10 @@ bool BulkSender::run_deferred()
                 send_waiting(*path);
             }
         }
+        pump();
+    }
+    if (later_) {
+        later_ = false;
         pump();
     }
     return true;

@@ -47,6 +47,8 @@ ucs_status_t BulkSender::begin(Transfer::Kind kind, PeerUser &user,
     transfer->region        = region;
     transfer->remote_region = key.region;
     transfer->keys          = key.nics;
+    transfer->from_gpu      = region != nullptr && region->on_gpu();
+    transfer->to_gpu        = key.on_gpu;
     transfer->user          = &user;
     transfer->epoch         = peer_.begin_op();
     transfer->starting      = true;
@@ -75,7 +77,8 @@ void BulkSender::hand_over(Transfer *transfer)
 }
 
 void BulkSender::serve_get(const void *buffer, size_t length, uint64_t remote,
-                           const wire::OpId &op, const RegionKey &region)
+                           const wire::OpId &op, const RegionKey &region,
+                           bool from_gpu, bool to_gpu)
 {
     Transfer *transfer   = new_transfer();
     transfer->kind       = Transfer::Kind::ServeGet;
@@ -84,12 +87,17 @@ void BulkSender::serve_get(const void *buffer, size_t length, uint64_t remote,
     transfer->length     = length;
     transfer->op         = op;
     transfer->own_region = region;
+    transfer->from_gpu   = from_gpu;
+    transfer->to_gpu     = to_gpu;
     ++serving_;
     start(transfer);
 }
 
 void BulkSender::drop_unassigned(Transfer *transfer)
 {
+    if (ucs_unlikely(!again_queue_.empty())) {
+        drop_pieces(*transfer);
+    }
     if (!transfer->queued) {
         return;
     }
@@ -97,6 +105,9 @@ void BulkSender::drop_unassigned(Transfer *transfer)
     transfer->assigned = transfer->length;
     transfer->queued   = false;
     queue_.erase(std::find(queue_.begin(), queue_.end(), transfer));
+    if (transfer->from_gpu) {
+        drop_staged(*transfer);
+    }
 }
 
 /* Ends a transfer early: with what is under way. */

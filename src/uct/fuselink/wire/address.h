@@ -28,7 +28,15 @@ inline constexpr size_t kMaxIfaceAddress  = 63;
 inline constexpr size_t kMaxRails         = 16;
 inline constexpr size_t kMaxRailAddress   = 64; /* per part, in the table */
 
-enum class DeviceKind : uint8_t { Rails = 1, Node = 2, Self = 3 };
+/* Gpu and Gpus are UCX's own transports under our name: their addresses are
+ * followed by those that these have. */
+enum class DeviceKind : uint8_t {
+    Rails = 1,
+    Node  = 2,
+    Self  = 3,
+    Gpu   = 4, /* copies between this process's memories */
+    Gpus  = 5  /* memory of other processes' GPUs on this node */
+};
 
 /* The device address: fixed size, the same on each device kind. */
 struct DeviceAddress {

@@ -21,7 +21,7 @@ namespace fuselink::wire {
 static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
-inline constexpr uint8_t kProtocolVersion = 3;
+inline constexpr uint8_t kProtocolVersion = 5;
 
 /* fuselink's own active message ids on a rail. All others are the user's:
  * those messages travel as they are, without a header. UCP uses 1 to 28. */
@@ -64,6 +64,15 @@ enum class ControlType : uint8_t {
     ChunkAck = 11,
     GetCancel = 12,
     Goodbye   = 13,
+    LoadAsk   = 14,
+    LoadGrant = 15,
+    SlotAsk    = 16,
+    SlotGrant  = 17,
+    SlotRecall = 18,
+    SlotBack   = 19,
+    PathBroken = 20,
+    PathQuiet  = 21,
+    Landed     = 22,
 };
 
 /* First in each control message. sender is the random id of the sending
@@ -103,8 +112,11 @@ struct OpId {
 } __attribute__((packed));
 
 /* Asks the peer to put [remote, remote + length) of its region to `local`.
- * With kGetInline the data comes back in GetData messages instead. */
+ * With kGetInline the data comes back in GetData messages instead; with
+ * kGetToGpu, since nothing but this process may write to `local`, in
+ * DataParts. */
 inline constexpr uint16_t kGetInline = 1;
+inline constexpr uint16_t kGetToGpu  = 2;
 inline constexpr uint64_t kMaxInlineGet = 65536; /* larger ones are refused */
 struct GetReq {
     ControlHeader header;
@@ -170,8 +182,50 @@ struct Flush {
 struct ChunkLanded {
     OpId     op;
     uint64_t length;
+    uint32_t number; /* of the chunk on its path */
+    uint8_t  rail;   /* the sender's: with the one it came on, the path */
+    uint8_t  reserved[3];
 } __attribute__((packed));
-static_assert(sizeof(ChunkLanded) == 16);
+static_assert(sizeof(ChunkLanded) == 24);
+
+/* A path of the sender's has broken, and its end of the connection is gone. The
+ * answer comes when nothing that was sent there will be executed any more. */
+struct PathBroken {
+    ControlHeader header;
+    uint8_t       rail; /* of the receiver, */
+    uint8_t       from; /* and of the sender */
+    uint16_t      reserved;
+    uint32_t      next; /* number of the path's next chunk */
+} __attribute__((packed));
+
+struct PathQuiet {
+    ControlHeader header;
+    uint8_t       rail;
+    uint8_t       from;
+    uint16_t      reserved;
+    uint32_t      seen; /* chunks below were announced before it broke */
+} __attribute__((packed));
+
+/* What a ChunkLanded would have said that broke with its path. */
+struct Landed {
+    ControlHeader header;
+    OpId          op;
+    uint64_t      length;
+} __attribute__((packed));
+
+/** True if number `a` comes before `b` on a path; they may wrap around. */
+constexpr bool chunk_before(uint32_t a, uint32_t b)
+{
+    return static_cast<int32_t>(a - b) < 0;
+}
+
+/** A number before which chunks do not count, brought along behind `now`: left
+ *  where it was it would come to lie ahead. */
+constexpr uint32_t chunk_mark(uint32_t mark, uint32_t now)
+{
+    constexpr uint32_t kLongAgo = uint32_t{1} << 30;
+    return now - mark > kLongAgo ? now - kLongAgo : mark;
+}
 
 /* What an endpoint that is connected by name is for. */
 enum class LinkUse : uint8_t {
@@ -218,8 +272,67 @@ struct KeyData {
     uint32_t      count;
 } __attribute__((packed));
 
+/* By the receiver's number of the rail, kilobytes of 1024: what the sender has
+ * on its way there, or waiting for it. All 0: no more. */
+inline constexpr size_t kLoads = 16;
+struct LoadAsk {
+    ControlHeader header;
+    uint32_t      load[kLoads];
+} __attribute__((packed));
+
+/* The answer, by the sender's number of the rail: what others send there. To be
+ * believed for so long. */
+struct LoadGrant {
+    ControlHeader header;
+    uint32_t      microseconds;
+    uint16_t      rails;    /* bit per rail that the receiver should use */
+    uint16_t      reserved;
+    uint32_t      load[kLoads];
+} __attribute__((packed));
+
+/* Slots: memory of the receiver that a sender may write to, from which the
+ * receiver copies to its GPU. Asks for so many. */
+struct SlotAsk {
+    ControlHeader header;
+    uint32_t      want; /* with those that the sender has */
+    uint32_t      reserved;
+} __attribute__((packed));
+
+/* One slot, that may be filled once. The turn counts on. */
+struct SlotName {
+    uint32_t slot;
+    uint32_t turn;
+} __attribute__((packed));
+
+/* The answer: this, then `count` SlotNames. Slot i is at base + i * size; NICs'
+ * keys for all of them are those of the region. */
+struct SlotGrant {
+    ControlHeader header;
+    uint64_t      base;
+    uint64_t      region_key;
+    uint32_t      region_id;
+    uint32_t      size;
+    uint32_t      count;
+    uint32_t      reserved;
+} __attribute__((packed));
+
+/* Others want slots as well: give back all but so many. */
+struct SlotRecall {
+    ControlHeader header;
+    uint32_t      keep;
+    uint32_t      reserved;
+} __attribute__((packed));
+
+/* This, then `count` SlotNames, which the sender will not fill. */
+struct SlotBack {
+    ControlHeader header;
+    uint32_t      count;
+    uint32_t      reserved;
+} __attribute__((packed));
+
 inline constexpr uint8_t kPartLast = 1;
 inline constexpr uint8_t kPartFirst = 2;
+inline constexpr uint8_t kPartInSlot = 4; /* InSlot follows, and no bytes */
 
 /* In front of each part of a chunk on a rail that carries bulk data by
  * messages. Parts of a chunk come in order on one path. */
@@ -239,6 +352,13 @@ static_assert(sizeof(DataPart) == 40);
 
 enum class DataKind : uint8_t { Put = 0, Get = 1 };
 
+/* A chunk that was put into a slot before this, on the same path. */
+struct InSlot {
+    SlotName name;
+    uint32_t length;
+    uint32_t reserved;
+} __attribute__((packed));
+
 /* Says that a chunk is in memory, or why not. */
 struct ChunkAck {
     ControlHeader header;
@@ -246,7 +366,9 @@ struct ChunkAck {
     int32_t       status; /* ucs_status_t */
     uint8_t       rail;   /* as in DataPart */
     uint8_t       remote;
-    uint8_t       reserved[6];
+    uint8_t       keeps_slot; /* 1: the chunk's slot may be filled again, its
+                                 turn being one more */
+    uint8_t       reserved[5];
 } __attribute__((packed));
 
 /** Copies a T out of a received buffer. False when it is too short. The copy
@@ -259,6 +381,21 @@ template <typename T>
     }
     memcpy(&out, data, sizeof(T));
     return true;
+}
+
+/** visit(name) for each SlotName behind a SlotGrant or SlotBack that parse() has
+ *  taken from the beginning of these bytes: as many as it says, or are there. */
+template <typename T, typename Visit>
+inline void for_names(const T &message, const void *data, size_t length,
+                      Visit &&visit)
+{
+    auto  *at   = static_cast<const char *>(data) + sizeof(message);
+    size_t left = length - sizeof(message);
+    SlotName name;
+    for (uint32_t i = 0; i < message.count && parse(at, left, name);
+         ++i, at += sizeof(name), left -= sizeof(name)) {
+        visit(name);
+    }
 }
 
 } // namespace fuselink::wire

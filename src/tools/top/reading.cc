@@ -1,0 +1,118 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "reading.h"
+
+#include "../../ucs_ext/job.h"
+#include "../../ucs_ext/text_table.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <pwd.h>
+
+namespace fuselink::top {
+namespace {
+
+/* What a launcher calls jobs and ranks is shorter. */
+constexpr size_t kLongestName = 64;
+
+/* No NIC is faster, bytes per second; what a board says beyond is nonsense. */
+constexpr uint64_t kMostSpeed = uint64_t{1} << 40;
+
+struct NaturalLess {
+    bool operator()(const std::string &x, const std::string &y) const
+    {
+        int order = strverscmp(x.c_str(), y.c_str());
+        return order != 0 ? order < 0 : x < y;
+    }
+};
+
+std::string user_name(uid_t user)
+{
+    const passwd *entry = getpwuid(user);
+    return entry != nullptr ? entry->pw_name : std::to_string(user);
+}
+
+Reading::Process describe(const Board::Occupant &who, uid_t owner,
+                          const std::string &user)
+{
+    Reading::Process process;
+    process.owner    = owner;
+    process.seat     = who.seat;
+    process.id       = who.process.word();
+    process.pid      = who.process.in_own_space() ? who.pid : 0;
+    process.user     = user;
+    process.program  = who.name;
+    process.priority = who.priority;
+    JobPlace place   = process.pid != 0 ? job_place(who.pid, owner) :
+                                          JobPlace{};
+    process.job      = !place.job.empty() ?
+                           printable(place.job, kLongestName) :
+                           format("%lx", who.job);
+    process.rank     = printable(place.rank, kLongestName);
+    return process;
+}
+
+} // namespace
+
+Reading read_boards(const std::vector<std::shared_ptr<const Board>> &boards,
+                    int64_t now)
+{
+    Reading reading;
+    reading.at     = now;
+    reading.boards = boards.size();
+
+    /* Users of one network namespace mean the same NIC by the same name. */
+    std::map<std::string, uint64_t, NaturalLess>          speeds;
+    std::vector<std::map<unsigned, std::string>>          names;
+    for (const auto &board : boards) {
+        auto &own = names.emplace_back();
+        for (auto &nic : board->nics()) {
+            uint64_t &speed = speeds[nic.name];
+            speed = std::max(speed, nic.speed <= kMostSpeed ? nic.speed : 0);
+            own[nic.index] = std::move(nic.name);
+        }
+    }
+    std::map<std::string, size_t> places;
+    for (const auto &[name, speed] : speeds) {
+        places[name] = reading.nics.size();
+        reading.nics.push_back({name, speed, read_nic_counters(name)});
+    }
+
+    for (size_t i = 0; i < boards.size(); ++i) {
+        std::string user = user_name(boards[i]->owner());
+        for (const auto &who : boards[i]->occupants(now)) {
+            size_t place = reading.processes.size();
+            bool   here  = false; /* NICs of other network namespaces are not
+                                     for us to see */
+            for (const auto &use : who.uses) {
+                auto nic = names[i].find(use.nic);
+                if (nic == names[i].end()) {
+                    continue;
+                }
+                here = true;
+                reading.flows.push_back({place, places[nic->second],
+                                         use.direction, use.in_flight,
+                                         use.completed, use.borrowed,
+                                         use.active, use.own});
+            }
+            if (here) {
+                reading.processes.push_back(
+                    describe(who, boards[i]->owner(), user));
+            }
+        }
+    }
+    return reading;
+}
+
+const char *direction_name(Direction direction)
+{
+    return direction == Direction::Out ? "out" : "in";
+}
+
+const char *priority_name(Priority priority)
+{
+    return priority == Priority::High ? "high" :
+           priority == Priority::Low  ? "low" : "normal";
+}
+
+} // namespace fuselink::top

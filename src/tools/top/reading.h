@@ -1,0 +1,64 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TOOLS_TOP_READING_H
+#define FUSELINK_TOOLS_TOP_READING_H
+
+#include "../../ucs_ext/board.h"
+#include "../../ucs_ext/nic_counters.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fuselink::top {
+
+/** What the load boards and the kernel say at one moment. All of it may be a
+ *  lie of whoever wrote a board; it is bounded and printable. */
+struct Reading {
+    /** A NIC that somebody uses. */
+    struct Nic {
+        std::string name;
+        uint64_t    speed = 0; /* bytes per second, as reported; 0: unknown */
+        std::optional<NicCounters> counters; /* of all programs */
+    };
+    /** An engine of a process: most have one. */
+    struct Process {
+        uid_t       owner = 0; /* of the board; with seat and id its identity */
+        unsigned    seat  = 0;
+        uint64_t    id    = 0;
+        int32_t     pid   = 0; /* 0: of another PID namespace */
+        std::string user;
+        std::string program;
+        std::string job;  /* as the launcher calls it, else a number */
+        std::string rank; /* empty: unknown */
+        Priority    priority = Priority::Normal;
+    };
+    /** What a process has on a NIC in one direction. */
+    struct Flow {
+        size_t    process = 0; /* index */
+        size_t    nic     = 0; /* index */
+        Direction direction = Direction::Out;
+        uint64_t  in_flight = 0;
+        uint64_t  completed = 0; /* since the process began */
+        uint64_t  borrowed  = 0; /* of these, while the NIC was another's */
+        bool      active    = false;
+        bool      own       = false; /* it is the process's own NIC */
+    };
+
+    int64_t              at = 0; /* Board::now() */
+    size_t               boards = 0;
+    std::vector<Nic>     nics; /* in the order of their names */
+    std::vector<Process> processes;
+    std::vector<Flow>    flows;
+};
+
+Reading read_boards(const std::vector<std::shared_ptr<const Board>> &boards,
+                    int64_t now);
+
+const char *direction_name(Direction direction);
+const char *priority_name(Priority priority);
+
+} // namespace fuselink::top
+
+#endif

@@ -1,0 +1,93 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "show.h"
+
+#include "../../ucs_ext/json.h"
+
+#include <ctime>
+
+namespace fuselink::top {
+namespace {
+
+/* Who is meant everywhere in the document. */
+void identify(Json &json, const Reading::Process &process)
+{
+    if (process.pid != 0) {
+        json.field("pid", process.pid);
+    } else {
+        json.key("pid").null();
+    }
+    json.field("uid", process.owner).field("seat", process.seat);
+}
+
+void add_process(Json &json, const Reading::Process &process,
+                 const Traffic::Totals &totals)
+{
+    json.begin_object();
+    identify(json, process);
+    json.field("user", process.user).field("program", process.program);
+    json.field("job", process.job).key("rank");
+    if (process.rank.empty()) {
+        json.null();
+    } else {
+        json.value(process.rank);
+    }
+    json.field("priority", priority_name(process.priority));
+    json.field("out_bytes_per_second", totals.out);
+    json.field("in_bytes_per_second", totals.in);
+    json.field("borrowed_bytes", totals.borrowed);
+    json.end_object();
+}
+
+void add_line(Json &json, const Traffic::Line &line)
+{
+    const auto &counters = line.nic->counters;
+    json.begin_object();
+    json.field("nic", line.nic->name);
+    json.field("direction", direction_name(line.direction));
+    json.field("speed_bytes_per_second", line.nic->speed);
+    json.field("bytes_per_second", line.rate);
+    json.field("of_speed", line.of_speed);
+    json.field("in_flight_bytes", line.in_flight);
+    json.field("nic_bytes_per_second", line.nic_rate);
+    json.key("nic_bytes");
+    if (counters) {
+        json.value(line.direction == Direction::Out ? counters->sent :
+                                                      counters->received);
+    } else {
+        json.null();
+    }
+    json.key("processes").begin_array();
+    for (const auto &part : line.parts) {
+        json.begin_object();
+        identify(json, *part.process);
+        json.field("bytes_per_second", part.rate);
+        json.field("in_flight_bytes", part.flow->in_flight);
+        json.field("completed_bytes", part.flow->completed);
+        json.field("borrowed_bytes", part.flow->borrowed);
+        json.field("active", part.flow->active).field("own", part.flow->own);
+        json.end_object();
+    }
+    json.end_array().end_object();
+}
+
+} // namespace
+
+std::string show_json(const Reading &reading, const Traffic &traffic)
+{
+    Json json;
+    json.begin_object();
+    json.field("time", static_cast<long>(time(nullptr)));
+    json.field("seconds", traffic.seconds).field("boards", reading.boards);
+    json.key("nics").begin_array();
+    for (const auto &line : traffic.lines) {
+        add_line(json, line);
+    }
+    json.end_array().key("processes").begin_array();
+    for (size_t i = 0; i < reading.processes.size(); ++i) {
+        add_process(json, reading.processes[i], traffic.totals[i]);
+    }
+    json.end_array().end_object();
+    return json.text() + "\n";
+}
+
+} // namespace fuselink::top

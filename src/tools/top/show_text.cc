@@ -1,0 +1,100 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "show.h"
+
+#include "../../ucs_ext/text_table.h"
+
+#include <cmath>
+
+namespace fuselink::top {
+namespace {
+
+/* Processes that a NIC's line names; all are in the second table. */
+constexpr size_t kNamed = 3;
+
+std::string megabytes(double rate)
+{
+    return std::isnan(rate) ? "-" : format("%.1f", rate * 1e-6);
+}
+
+std::string who(const Reading::Process &process)
+{
+    std::string text = process.program;
+    if (process.pid != 0) {
+        text += "[" + std::to_string(process.pid) + "]";
+    }
+    if (!process.rank.empty()) {
+        text += " rank " + process.rank;
+    }
+    return text;
+}
+
+/* Who moves something, or is about to. */
+std::string users(const Traffic::Line &line)
+{
+    std::string text;
+    size_t      named = 0, more = 0;
+    for (const auto &part : line.parts) {
+        if (part.rate <= 0 && part.flow->in_flight == 0) {
+            continue;
+        }
+        if (named == kNamed) {
+            ++more;
+            continue;
+        }
+        ++named;
+        text += (text.empty() ? "" : ", ") + who(*part.process) + " " +
+                megabytes(part.rate);
+    }
+    return more != 0 ? text + format(", %zu more", more) : text;
+}
+
+std::string own_nics(const Reading &reading, size_t process)
+{
+    std::string text;
+    for (const auto &flow : reading.flows) {
+        if (flow.process == process && flow.own &&
+            flow.direction == Direction::Out) {
+            text += (text.empty() ? "" : ",") + reading.nics[flow.nic].name;
+        }
+    }
+    return text.empty() ? "-" : text;
+}
+
+} // namespace
+
+std::string show_text(const Reading &reading, const Traffic &traffic)
+{
+    using enum TextTable::Align;
+    TextTable nics({{"NIC", Left}, {"DIR", Left}, {"MB/s"}, {"OF SPEED"},
+                    {"IN FLIGHT"}, {"NIC TOTAL"}, {"WHO", Left}});
+    for (const auto &line : traffic.lines) {
+        nics.add({line.nic->name, direction_name(line.direction),
+                  megabytes(line.rate),
+                  std::isnan(line.of_speed) ?
+                      "-" : format("%.0f %%", 100 * line.of_speed),
+                  format_bytes(line.in_flight), megabytes(line.nic_rate),
+                  users(line)});
+    }
+    std::string text = nics.text();
+    if (reading.boards == 0) {
+        return text + "no load board here that you may read: nobody uses "
+                      "fuselink with UCX_FUSELINK_BOARD=y\n";
+    }
+    TextTable processes({{"PID"}, {"USER", Left}, {"PROGRAM", Left},
+                         {"JOB", Left}, {"RANK"}, {"PRIORITY", Left},
+                         {"OUT MB/s"}, {"IN MB/s"}, {"BORROWED"},
+                         {"OWN NICS", Left}});
+    for (size_t i = 0; i < reading.processes.size(); ++i) {
+        const auto &process = reading.processes[i];
+        const auto &totals  = traffic.totals[i];
+        processes.add({process.pid != 0 ? std::to_string(process.pid) : "?",
+                       process.user, process.program, process.job,
+                       process.rank.empty() ? "-" : process.rank,
+                       priority_name(process.priority), megabytes(totals.out),
+                       megabytes(totals.in), format_bytes(totals.borrowed),
+                       own_nics(reading, i)});
+    }
+    return text + "\n" + processes.text();
+}
+
+} // namespace fuselink::top

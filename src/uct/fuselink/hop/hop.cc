@@ -1,0 +1,149 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "hop.h"
+
+namespace fuselink {
+namespace {
+
+constexpr const char *kTransport = "cuda_copy";
+
+uint64_t address(const void *gpu)
+{
+    return reinterpret_cast<uintptr_t>(gpu);
+}
+
+} // namespace
+
+ucs_status_t Hop::open(LowerMd &md, uct_worker_h worker,
+                       const uct_iface_params_t *params,
+                       std::unique_ptr<Hop> &hop_p)
+{
+    const LowerMd::Resource *resource = md.find(kTransport);
+    std::unique_ptr<Hop>     hop(new Hop);
+    ucs_status_t             status = UCS_ERR_NO_DEVICE;
+    if (resource != nullptr) {
+        LowerIfaceParams lower;
+        lower.worker = worker;
+        lower.user   = params;
+        status = LowerIface::open(md, resource->tl, resource->device, lower,
+                                  hop->iface_);
+    }
+    if (status == UCS_OK &&
+        !hop->iface_->has(UCT_IFACE_FLAG_GET_ZCOPY | UCT_IFACE_FLAG_PUT_ZCOPY |
+                          UCT_IFACE_FLAG_GET_SHORT |
+                          UCT_IFACE_FLAG_PUT_SHORT)) {
+        status = UCS_ERR_UNSUPPORTED;
+    }
+    if (status == UCS_OK) {
+        hop->iface_->prepare_progress();
+        status = hop->iface_->create_ep(hop->iface_->device_address(),
+                                        hop->iface_->iface_address(),
+                                        &hop->ep_);
+    }
+    if (status != UCS_OK) {
+        hop->ep_ = nullptr;
+        ucs_warn("fuselink: %s cannot be used, and so no memory of GPUs: %s",
+                 kTransport, ucs_status_string(status));
+        return status;
+    }
+    hop_p = std::move(hop);
+    return UCS_OK;
+}
+
+Hop::~Hop()
+{
+    if (ep_ != nullptr) {
+        uct_ep_destroy(ep_);
+    }
+}
+
+Hop::Copy &Hop::new_copy(uct_completion_t *user)
+{
+    Copy *copy = free_;
+    if (copy != nullptr) {
+        free_ = copy->next_free;
+    } else {
+        copy = &copies_.emplace_back();
+    }
+    arm(copy->comp, on_copied);
+    copy->hop  = this;
+    copy->user = user;
+    return *copy;
+}
+
+/* The transport's list of copies is not to be touched while it goes through it:
+ * users, who begin others, hear of the end afterwards. */
+void Hop::on_copied(uct_completion_t *comp)
+{
+    Copy *copy = reinterpret_cast<Copy *>(comp);
+    copy->hop->done_.push_back(copy);
+}
+
+unsigned Hop::progress()
+{
+    if (!busy()) {
+        return 0;
+    }
+    if (done_.empty()) { /* else this is one of those users */
+        uct_iface_progress(iface_->handle());
+    }
+    unsigned count = 0;
+    for (; !done_.empty(); ++count) {
+        Copy *copy = done_.front();
+        done_.pop_front();
+        uct_completion_t *user   = copy->user;
+        ucs_status_t      status = copy->comp.status;
+        copy->next_free          = free_;
+        free_                    = copy;
+        --open_;
+        uct_invoke_completion(user, status);
+    }
+    return count;
+}
+
+template <typename Zcopy>
+ucs_status_t Hop::begin(Zcopy zcopy, const void *host, const void *gpu,
+                        size_t length, uct_completion_t *user)
+{
+    uct_iov_t    iov{const_cast<void *>(host), length, UCT_MEM_HANDLE_NULL, 0,
+                     1};
+    Copy        &copy   = new_copy(user);
+    ucs_status_t status = zcopy(ep_, &iov, 1, address(gpu), UCT_INVALID_RKEY,
+                                &copy.comp);
+    if (status == UCS_INPROGRESS) {
+        ++open_;
+    } else {
+        copy.next_free = free_;
+        free_          = &copy;
+    }
+    return status;
+}
+
+ucs_status_t Hop::begin_out(void *host, const void *gpu, size_t length,
+                            uct_completion_t *comp)
+{
+    return begin(uct_ep_get_zcopy, host, gpu, length, comp);
+}
+
+ucs_status_t Hop::begin_in(void *gpu, const void *host, size_t length,
+                           uct_completion_t *comp)
+{
+    return begin(uct_ep_put_zcopy, host, gpu, length, comp);
+}
+
+ucs_status_t Hop::out(void *host, const void *gpu, size_t length)
+{
+    return length == 0 ? UCS_OK :
+                         uct_ep_get_short(ep_, host,
+                                          static_cast<unsigned>(length),
+                                          address(gpu), UCT_INVALID_RKEY);
+}
+
+ucs_status_t Hop::in(void *gpu, const void *host, size_t length)
+{
+    return length == 0 ? UCS_OK :
+                         uct_ep_put_short(ep_, host,
+                                          static_cast<unsigned>(length),
+                                          address(gpu), UCT_INVALID_RKEY);
+}
+
+} // namespace fuselink

@@ -1,0 +1,88 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_HOP_HOP_H
+#define FUSELINK_HOP_HOP_H
+
+#include "../rail/lower.h"
+#include "../ucx.h"
+
+#include <deque>
+#include <memory>
+
+namespace fuselink {
+
+/**
+ * Copies between memory of GPUs and memory of the host, by UCX's own transport
+ * for that: what bulk data takes before a NIC that cannot read a GPU's memory,
+ * and behind one.
+ *
+ * Copies end in the order in which they began, if they go the same way. One
+ * thread at a time (the worker's), which has to have a CUDA context.
+ */
+class Hop {
+public:
+    /** Opens it on the worker. On failure says in one line why GPU memory
+     *  cannot be sent. */
+    static ucs_status_t open(LowerMd &md, uct_worker_h worker,
+                             const uct_iface_params_t *params,
+                             std::unique_ptr<Hop> &hop);
+    ~Hop();
+    Hop(const Hop &)            = delete;
+    Hop &operator=(const Hop &) = delete;
+
+    LowerMd &md() const { return iface_->md(); }
+
+    /** Begins a copy. UCS_INPROGRESS: progress() will end `comp`. */
+    ucs_status_t begin_out(void *host, const void *gpu, size_t length,
+                           uct_completion_t *comp);
+    ucs_status_t begin_in(void *gpu, const void *host, size_t length,
+                          uct_completion_t *comp);
+
+    /** Copies, and returns when that is done: short ones only. */
+    ucs_status_t out(void *host, const void *gpu, size_t length);
+    ucs_status_t in(void *gpu, const void *host, size_t length);
+
+    bool     busy() const { return open_ != 0; }
+    unsigned progress();
+
+    /** Progresses until done(). False if that takes longer than any copy. */
+    template <typename Done> bool wait(Done &&done)
+    {
+        ucs_time_t until = ucs_get_time() + ucs_time_from_sec(kLongest);
+        while (!done()) {
+            progress();
+            if (ucs_get_time() > until) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+private:
+    Hop() = default;
+
+    static constexpr double kLongest = 10; /* seconds */
+
+    struct Copy {
+        uct_completion_t  comp; /* first; the transport's */
+        Hop              *hop;
+        uct_completion_t *user;
+        Copy             *next_free;
+    };
+
+    template <typename Zcopy>
+    ucs_status_t begin(Zcopy zcopy, const void *host, const void *gpu,
+                       size_t length, uct_completion_t *user);
+    Copy        &new_copy(uct_completion_t *user);
+    static void  on_copied(uct_completion_t *comp);
+
+    std::unique_ptr<LowerIface> iface_;
+    uct_ep_h                    ep_   = nullptr;
+    size_t                      open_ = 0;
+    std::deque<Copy>            copies_; /* grown, never shrunk */
+    Copy                       *free_ = nullptr;
+    std::deque<Copy *>          done_; /* whose users have not heard of it */
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,80 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_HOP_SLOT_LEDGER_H
+#define FUSELINK_HOP_SLOT_LEDGER_H
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace fuselink {
+
+/** The right to fill a slot once. The turn counts up each time the slot is lent
+ *  or filled, so that a late or invented word about it fits nothing. */
+struct SlotLoan {
+    uint32_t slot;
+    uint32_t turn;
+};
+
+/**
+ * Who has which of the slots of a pool: this process, or somebody far away to
+ * whom it is lent to write to. Accounting alone, no memory.
+ *
+ * What borrowers say may be hostile. One thread at a time.
+ */
+class SlotLedger {
+public:
+    using Borrower = uint32_t; /* never 0 */
+
+    explicit SlotLedger(uint32_t slots);
+
+    uint32_t size() const { return static_cast<uint32_t>(entries_.size()); }
+    uint32_t free() const { return static_cast<uint32_t>(free_.size()); }
+    uint32_t lent(Borrower who) const;
+
+    /** A slot for this process itself; none if all are taken. */
+    std::optional<uint32_t> take();
+    /** The end of take(). */
+    void give(uint32_t slot);
+
+    /** Lends until `who` has `want` slots, or its share of the pool, or there
+     *  are no more. Returns what was added. */
+    std::vector<SlotLoan> lend(Borrower who, uint32_t want);
+    /** What each borrower may have when so many share: half of the pool is lent
+     *  at most, the rest is for those who have borrowed nothing. */
+    uint32_t share() const;
+    /** Borrowers that have more than that. */
+    std::vector<Borrower> debtors() const;
+
+    /** `who` says that it has filled the slot. False if it must not. */
+    [[nodiscard]] bool fill(Borrower who, const SlotLoan &loan);
+    /** What was in the slot has been taken out. True if its borrower keeps it,
+     *  for the next turn. */
+    bool empty(uint32_t slot);
+    /** `who` does not want the slot any more. False if it has not got it. */
+    [[nodiscard]] bool give_back(Borrower who, const SlotLoan &loan);
+
+    /** `who` is gone. If it may still write, its slots are not used again. */
+    void forget(Borrower who, bool may_write);
+
+private:
+    /* Lost: for good. */
+    enum class State : uint8_t { Free, Own, Lent, Full, Lost };
+    struct Entry {
+        State    state = State::Free;
+        Borrower who   = 0;
+        uint32_t turn  = 0;
+    };
+
+    Entry *find(Borrower who, const SlotLoan &loan);
+    void   release(uint32_t slot);
+
+    std::vector<Entry>                     entries_;
+    std::vector<uint32_t>                  free_;
+    std::unordered_map<Borrower, uint32_t> lent_; /* how many; 0: it asked */
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,234 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "landings.h"
+
+#include "../engine/engine.h"
+#include "peer.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fuselink {
+
+void Landings::part(const wire::DataPart &part, char *to, const void *data,
+                    size_t length, const wire::OpId *get)
+{
+    Engine &engine = peer_.engine();
+    Queue  &queue  = queue_of(part);
+    if ((part.place & wire::kPartFirst) || queue.empty() ||
+        queue.back()->whole) {
+        add(queue, part, get);
+    }
+    Chunk &chunk = *queue.back();
+    auto  *from  = static_cast<const char *>(data);
+    while (length != 0) {
+        if (chunk.slot != nullptr && (chunk.to + chunk.filled != to ||
+                                      chunk.filled == engine.slots_in().size())) {
+            copy(chunk);
+        }
+        if (chunk.slot == nullptr) {
+            chunk.slot   = engine.slots_in().take();
+            chunk.to     = to;
+            chunk.filled = 0;
+        }
+        if (chunk.slot == nullptr) { /* all are in use: part by part */
+            ucs_status_t status = engine.hop().in(to, from, length);
+            chunk.status        = status != UCS_OK ? status : chunk.status;
+            landed(chunk, length);
+            break;
+        }
+        size_t now = std::min(length, engine.slots_in().size() - chunk.filled);
+        memcpy(chunk.slot + chunk.filled, from, now);
+        chunk.filled += now;
+        to           += now;
+        from         += now;
+        length       -= now;
+    }
+    if (part.place & wire::kPartLast) {
+        if (chunk.slot != nullptr) {
+            copy(chunk);
+        }
+        chunk.whole = true;
+        answer(queue);
+    }
+}
+
+bool Landings::after(const wire::DataPart &part, ucs_status_t status)
+{
+    auto it = open_.find({part.rail, part.remote});
+    if (it == open_.end() || it->second.empty()) {
+        return false;
+    }
+    Queue &queue = it->second;
+    if (queue.back()->number != part.chunk) {
+        add(queue, part);
+    }
+    Chunk &chunk = *queue.back();
+    if (chunk.slot != nullptr) { /* with what came before */
+        peer_.engine().slots_in().give(chunk.slot);
+        chunk.slot = nullptr;
+    }
+    chunk.status = status != UCS_OK ? status : chunk.status;
+    chunk.whole  = true;
+    answer(queue);
+    return true;
+}
+
+/* Chunks on this one's path, none if it is the first. */
+Landings::Queue &Landings::queue_of(const wire::DataPart &part)
+{
+    return open_[{part.rail, part.remote}];
+}
+
+Landings::Chunk &Landings::add(Queue &queue, const wire::DataPart &part,
+                               const wire::OpId *get)
+{
+    queue.push_back(std::make_unique<Chunk>());
+    Chunk &chunk = *queue.back();
+    chunk.number = part.chunk;
+    chunk.rail   = part.rail;
+    chunk.remote = part.remote;
+    chunk.of_get = get != nullptr;
+    chunk.get    = get != nullptr ? *get : wire::OpId{};
+    return chunk;
+}
+
+void Landings::in_slot(const wire::DataPart &part, char *to, uint32_t slot,
+                       size_t length, const wire::OpId *get)
+{
+    Queue &queue = queue_of(part);
+    Chunk &chunk = add(queue, part, get);
+    chunk.whole  = true;
+    chunk.lent   = slot;
+    chunk.to     = to;
+    chunk.filled = length;
+    chunk.slot   = peer_.engine().slots_in().at(slot);
+    copy(chunk);
+    answer(queue);
+}
+
+void Landings::no_copy(const wire::DataPart &part, uint32_t slot,
+                       ucs_status_t status)
+{
+    Queue &queue = queue_of(part);
+    Chunk &chunk = add(queue, part);
+    chunk.whole  = true;
+    chunk.status = status;
+    if (slot != kNoSlot) {
+        chunk.lent = slot;
+        emptied(chunk, nullptr);
+    }
+    answer(queue);
+}
+
+/* Sends the slot on its way to the GPU. */
+void Landings::copy(Chunk &chunk)
+{
+    auto *copy = new Copy{};
+    arm(copy->comp, on_copied);
+    copy->landings = this;
+    copy->chunk    = &chunk;
+    copy->slot     = chunk.slot;
+    copy->length   = chunk.filled;
+    chunk.slot     = nullptr;
+    ++chunk.copies;
+    ++copies_;
+    ucs_status_t status = peer_.engine().copy_in(chunk.to, copy->slot,
+                                                 copy->length, &copy->comp);
+    if (status != UCS_INPROGRESS) {
+        copy->comp.status = status;
+        end(copy);
+    }
+}
+
+void Landings::on_copied(uct_completion_t *comp)
+{
+    auto     *copy     = reinterpret_cast<Copy *>(comp);
+    Landings &landings = *copy->landings;
+    Queue    &queue    = landings.open_[{copy->chunk->rail,
+                                         copy->chunk->remote}];
+    landings.end(copy);
+    landings.answer(queue);
+}
+
+void Landings::end(Copy *copy)
+{
+    Chunk &chunk = *copy->chunk;
+    if (copy->comp.status != UCS_OK) {
+        chunk.status = copy->comp.status;
+    }
+    emptied(chunk, copy->slot);
+    size_t length = copy->length;
+    delete copy;
+    --chunk.copies;
+    --copies_;
+    landed(chunk, length);
+}
+
+void Landings::emptied(Chunk &chunk, char *slot)
+{
+    Slots &slots = peer_.engine().slots_in();
+    if (chunk.lent == kNoSlot) {
+        slots.give(slot);
+    } else {
+        chunk.kept = slots.ledger().empty(chunk.lent);
+    }
+}
+
+/* Bytes of it are in the GPU's memory, or never will be. */
+void Landings::landed(Chunk &chunk, size_t length)
+{
+    if (!chunk.of_get) {
+        return;
+    }
+    Get *get = peer_.engine().gets().find(chunk.get);
+    if (get == nullptr) {
+        return;
+    }
+    get->arriving -= length;
+    if (chunk.status != UCS_OK) {
+        get->status = chunk.status;
+    } else if (get->status == UCS_OK) {
+        peer_.on_landed(*get, length);
+        return;
+    }
+    if (get->arriving == 0) { /* so that ending it has nothing to wait for */
+        peer_.end_get(*get, get->status);
+    }
+}
+
+void Landings::answer(Queue &queue)
+{
+    while (!queue.empty() && queue.front()->whole &&
+           queue.front()->copies == 0) {
+        const Chunk &chunk = *queue.front();
+        wire::ChunkAck ack{};
+        ack.header.type = static_cast<uint8_t>(wire::ControlType::ChunkAck);
+        ack.chunk       = chunk.number;
+        ack.status      = chunk.status;
+        ack.rail        = chunk.rail;
+        ack.remote      = chunk.remote;
+        ack.keeps_slot  = chunk.kept;
+        queue.pop_front();
+        if (!peer_.failed()) {
+            peer_.send_control(&ack, sizeof(ack));
+        }
+    }
+}
+
+void Landings::wait()
+{
+    if (copies_ == 0) {
+        return;
+    }
+    /* Copies that never end keep what they write from, and these chunks. */
+    if (!peer_.engine().await_copies([this] { return copies_ == 0; })) {
+        ucs_error("fuselink: %zu copies to a GPU do not end", copies_);
+        for (auto &[path, queue] : open_) {
+            for (auto &chunk : queue) {
+                chunk.release();
+            }
+        }
+    }
+}
+
+} // namespace fuselink

@@ -1,0 +1,125 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* Peer: slots of the host's memory that are lent to it for data that goes on to a
+ * GPU of this process. */
+
+#include "peer.h"
+
+#include "../engine/engine.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace fuselink {
+
+using wire::ControlType;
+
+void Peer::on_slot_ask(const void *data, size_t length)
+{
+    wire::SlotAsk ask;
+    if (!wire::parse(data, length, ask)) {
+        return;
+    }
+    wire::SlotGrant grant{};
+    grant.header.type = static_cast<uint8_t>(ControlType::SlotGrant);
+    std::vector<wire::SlotName> names;
+    if (engine_.has_hop() && engine_.slots_in().ready()) {
+        Slots      &slots  = engine_.slots_in();
+        SlotLedger &ledger = slots.ledger();
+        const uint32_t most = static_cast<uint32_t>(
+            (engine_.max_message() - sizeof(grant)) / sizeof(wire::SlotName));
+        const uint32_t want = std::min(ask.want, ledger.lent(session_) + most);
+        for (const SlotLoan &loan : ledger.lend(session_, want)) {
+            names.push_back({loan.slot, loan.turn});
+        }
+        const RegionKey &key = slots.region().key;
+        grant.base       = reinterpret_cast<uintptr_t>(slots.at(0));
+        grant.region_key = key.key;
+        grant.region_id  = key.id;
+        grant.size       = static_cast<uint32_t>(slots.size());
+        if (ledger.lent(session_) < std::min(ask.want, ledger.share())) {
+            recall_slots();
+        }
+    }
+    grant.count = static_cast<uint32_t>(names.size());
+    send_control(&grant, sizeof(grant), names.data(),
+                 names.size() * sizeof(names[0]));
+}
+
+/* From those who have more than their share. */
+void Peer::recall_slots()
+{
+    const SlotLedger &ledger = engine_.slots_in().ledger();
+    wire::SlotRecall recall{};
+    recall.header.type = static_cast<uint8_t>(ControlType::SlotRecall);
+    recall.keep        = ledger.share();
+    for (SlotLedger::Borrower who : ledger.debtors()) {
+        Peer *peer = engine_.find_peer(who);
+        if (peer != nullptr && peer != this && !peer->failed()) {
+            peer->send_control(&recall, sizeof(recall));
+        }
+    }
+}
+
+void Peer::on_slot_back(const void *data, size_t length)
+{
+    wire::SlotBack back;
+    if (!wire::parse(data, length, back) || !engine_.has_hop()) {
+        return;
+    }
+    wire::for_names(back, data, length, [&](const wire::SlotName &name) {
+        if (!engine_.slots_in().ledger().give_back(session_,
+                                                   {name.slot, name.turn})) {
+            ucs_debug("fuselink: peer %016lx gives back a slot that it does "
+                      "not have", uuid_);
+        }
+    });
+}
+
+/* The peer has put a chunk into a slot. */
+void Peer::on_slot_full(const wire::DataPart &part, const wire::InSlot &in)
+{
+    const SlotLoan loan{in.name.slot, in.name.turn};
+    if (!engine_.has_hop() ||
+        !engine_.slots_in().ledger().fill(session_, loan)) {
+        ucs_error("fuselink: peer %016lx has filled slot %u, which it does not "
+                  "have: dropped", uuid_, loan.slot);
+        onto_gpu_.no_copy(part, Landings::kNoSlot, UCS_ERR_INVALID_PARAM);
+        return;
+    }
+    Slots &slots = engine_.slots_in();
+    PartTarget target;
+    if (in.length == 0 || in.length > slots.size() ||
+        !find_target(part, in.length, target)) {
+        ucs_error("fuselink: %u bytes of bulk data of peer %016lx are for "
+                  "memory that it may not write: dropped", in.length, uuid_);
+        onto_gpu_.no_copy(part, loan.slot, UCS_ERR_INVALID_ADDR);
+        return;
+    }
+    if (target.on_gpu) {
+        if (target.get != nullptr) {
+            target.get->arriving += in.length;
+        }
+        onto_gpu_.in_slot(part, target.to, loan.slot, in.length,
+                          target.get != nullptr ? &target.op : nullptr);
+        return;
+    }
+    /* Other memory than the peer believes. */
+    memcpy(target.to, slots.at(loan.slot), in.length);
+    onto_gpu_.no_copy(part, loan.slot, UCS_OK);
+    if (target.get != nullptr) {
+        on_landed(*target.get, in.length);
+    }
+}
+
+/* At the end of the peer: what it may still write to is not used again. */
+void Peer::end_lending()
+{
+    if (engine_.has_hop()) {
+        onto_gpu_.wait();
+        engine_.slots_in().ledger().forget(
+            session_, !leave_.is_stopped && !leave_.is_gone);
+    }
+}
+
+} // namespace fuselink

@@ -1,0 +1,265 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "agent.h"
+
+#include "../../../ucs_ext/board.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <sys/prctl.h>
+#include <time.h>
+
+namespace fuselink {
+namespace {
+
+/* While copies run: short against a piece on the link. */
+constexpr timespec kPause = {0, 50000};
+
+/* While others end what they have begun. */
+constexpr timespec kLongPause = {0, 1000000};
+
+/* How often it looks for what the dead have left, and at the GPU's memory. */
+constexpr int64_t kLook = 1'000'000'000;
+
+/* What others have begun in its slots ends within this, or they are stopped. */
+constexpr int64_t kLinger = 2'000'000'000;
+
+/* Longer than any copy takes. */
+constexpr int64_t kBroken = 10'000'000'000;
+
+/* The program's own: less of the GPU's memory than this part, or so many times
+ * the slots, is free. */
+constexpr uint64_t kReservePart = 64, kReserveTimes = 4;
+
+} // namespace
+
+std::unique_ptr<RelayAgent>
+RelayAgent::start(std::shared_ptr<RelayHall> hall, uint32_t seat,
+                  LowerMd &copies, LowerMd &ipc, const RelayHall::Offer &offer,
+                  std::string &error)
+{
+    std::unique_ptr<RelayAgent> agent(
+        new RelayAgent(std::move(hall), seat, copies, ipc, offer));
+    agent->context_ = GpuContext::current();
+    GpuContext::Uuid uuid;
+    if (!agent->context_ || !GpuContext::uuid(uuid)) {
+        error = "the program uses no GPU";
+        return nullptr;
+    }
+    memcpy(agent->offer_.gpu, uuid.data(), uuid.size());
+    /* Signals are the program's. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int result = pthread_create(&agent->thread_, nullptr, run, agent.get());
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (result != 0) {
+        error = std::string("no thread: ") + strerror(result);
+        return nullptr;
+    }
+    agent->started_ = true;
+    return agent;
+}
+
+RelayAgent::~RelayAgent()
+{
+    if (started_) {
+        stop_.store(true);
+        hall_->ring(seat_);
+        pthread_join(thread_, nullptr);
+    }
+}
+
+void *RelayAgent::run(void *self)
+{
+    auto &agent = *static_cast<RelayAgent *>(self);
+    prctl(PR_SET_NAME, "fuselink-relay");
+    if (agent.open()) {
+        agent.work();
+    } else {
+        ucs_warn("fuselink: the thread that lends the GPU's link cannot work");
+    }
+    agent.close();
+    return nullptr;
+}
+
+bool RelayAgent::open()
+{
+    uct_iface_params_t none{};
+    if (!context_.enter() ||
+        ucs_async_context_create(UCS_ASYNC_MODE_POLL, &async_) != UCS_OK ||
+        uct_worker_create(async_, UCS_THREAD_MODE_SINGLE, &worker_) !=
+            UCS_OK ||
+        Hop::open(copies_md_, worker_, &none, hop_) != UCS_OK) {
+        return false;
+    }
+    guests_ = std::make_unique<RelayGuests>(*hall_, copies_md_, *hop_);
+    spare_  = std::make_unique<SpareMemory>(
+        [](void *self) {
+            auto *agent = static_cast<RelayAgent *>(self);
+            agent->hall_->ring(agent->seat_);
+        },
+        this);
+    return true;
+}
+
+void RelayAgent::close()
+{
+    spare_.reset();
+    pool_.reset();
+    guests_.reset();
+    hop_.reset();
+    if (worker_ != nullptr) {
+        uct_worker_destroy(worker_);
+    }
+    if (async_ != nullptr) {
+        ucs_async_context_destroy(async_);
+    }
+}
+
+/* What others have begun goes on while it stops. */
+void RelayAgent::work()
+{
+    uint32_t heard    = 0;
+    int64_t  deadline = 0;
+    while (true) {
+        const int64_t now      = Board::now();
+        const bool    stopping = stop_.load(std::memory_order_relaxed);
+        if (stopping && deadline == 0) {
+            deadline = now + kLinger;
+            withdraw();
+        }
+        if (spare_->asked() || now >= next_look_) {
+            look_around(now);
+        }
+        unsigned count = take_jobs() + hop_->progress();
+        if (leaving_ && !hop_->busy() &&
+            (hall_->sweep(seat_) || (stopping && now > deadline))) {
+            give_back();
+        }
+        if (stopping && !leaving_) {
+            return;
+        }
+        if (stopping && now > deadline + kBroken) {
+            ucs_error("fuselink: copies of a GPU do not end");
+            abandon();
+            return;
+        }
+        if (count == 0 && (hop_->busy() || leaving_)) {
+            nanosleep(hop_->busy() ? &kPause : &kLongPause, nullptr);
+        } else if (count == 0) {
+            heard = hall_->wait(seat_, heard, next_look_ - now);
+        }
+    }
+}
+
+void RelayAgent::give_back()
+{
+    leaving_ = false;
+    pool_.reset();
+    spare_->none();
+}
+
+/* A GPU that is broken keeps what it reads and writes. */
+void RelayAgent::abandon()
+{
+    (void)pool_.release();
+    (void)guests_.release();
+    (void)hop_.release();
+    worker_ = nullptr;
+    async_  = nullptr;
+}
+
+unsigned RelayAgent::take_jobs()
+{
+    uint32_t       slot;
+    RelayHall::Job job;
+    unsigned       count = 0;
+    for (; hall_->next(seat_, slot, job); ++count) {
+        begin(slot, job);
+    }
+    return count;
+}
+
+/* What the program has freed is lent again only when there is twice as much: it
+ * may need it again. */
+void RelayAgent::look_around(int64_t now)
+{
+    const uint64_t size = uint64_t{offer_.slot_size} * offer_.slots;
+    uint64_t       left = 0, total = 0;
+    GpuContext::memory(left, total);
+    const uint64_t reserve = std::max(total / kReservePart,
+                                      kReserveTimes * size);
+    if (pool_ && !leaving_ && left < reserve) {
+        ucs_debug("fuselink: %lu bytes of the GPU's memory are left: its link is "
+                  "not lent", left);
+        withdraw();
+    } else if (!pool_ && !stop_.load(std::memory_order_relaxed) &&
+               left >= 2 * reserve) {
+        lend();
+    }
+    if (!pool_) {
+        spare_->none();
+    } else if (!leaving_) {
+        spare_->settle(static_cast<int64_t>(left - reserve));
+    }
+    next_look_ = now + kLook;
+    hall_->sweep(seat_);
+    guests_->sweep();
+}
+
+void RelayAgent::lend()
+{
+    std::string error;
+    pool_ = RelayPool::allocate(copies_md_, ipc_md_, offer_, error);
+    if (pool_) {
+        hall_->offer(seat_, offer_);
+    } else if (!refused_) {
+        refused_ = true;
+        ucs_debug("fuselink: the GPU's link is not lent to others: %s",
+                  error.c_str());
+    }
+}
+
+void RelayAgent::withdraw()
+{
+    hall_->withdraw(seat_);
+    leaving_ = pool_ != nullptr;
+}
+
+void RelayAgent::begin(uint32_t slot, const RelayHall::Job &job)
+{
+    if (slot >= offer_.slots || copying_[slot].busy) {
+        return; /* not of ours: somebody has scribbled on it */
+    }
+    char *host = !pool_ || job.length == 0 || job.length > offer_.slot_size ?
+                     nullptr :
+                     guests_->memory_of(job);
+    if (host == nullptr) {
+        hall_->done(seat_, slot, false);
+        return;
+    }
+    char *gpu  = pool_->memory() + size_t{slot} * offer_.slot_size;
+    Copy &copy = copying_[slot];
+    arm(copy.comp, on_copied);
+    copy.agent       = this;
+    copy.slot        = slot;
+    copy.busy        = true;
+    ucs_status_t status =
+        job.out ? hop_->begin_out(host, gpu, job.length, &copy.comp) :
+                  hop_->begin_in(gpu, host, job.length, &copy.comp);
+    if (status != UCS_INPROGRESS) {
+        copy.busy = false;
+        hall_->done(seat_, slot, status == UCS_OK);
+    }
+}
+
+void RelayAgent::on_copied(uct_completion_t *comp)
+{
+    Copy *copy = reinterpret_cast<Copy *>(comp);
+    copy->busy = false;
+    copy->agent->hall_->done(copy->agent->seat_, copy->slot,
+                             comp->status == UCS_OK);
+}
+
+} // namespace fuselink

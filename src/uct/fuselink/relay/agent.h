@@ -1,0 +1,94 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_RELAY_AGENT_H
+#define FUSELINK_RELAY_AGENT_H
+
+#include "../hop/hop.h"
+#include "../rail/lower.h"
+#include "gpu_context.h"
+#include "guests.h"
+#include "hall.h"
+#include "pool.h"
+#include "spare_memory.h"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <pthread.h>
+#include <string>
+
+namespace fuselink {
+
+/**
+ * Lends the link between this process's GPU and the host to the other processes
+ * of the user on the node: a few slots in the GPU's memory, and a thread that
+ * copies between them and the others' memory of the host when they ask for it,
+ * whatever the program does meanwhile. The thread sleeps when there is nothing to
+ * do. While the GPU has little memory left the program has that of the slots.
+ */
+class RelayAgent {
+public:
+    /** In the thread, and so with the GPU, of the program. `offer` says how many
+     *  slots of which size there are to be, and the addresses of this process's
+     *  `ipc`. nullptr if it cannot be; `error` says why, for a log line. */
+    static std::unique_ptr<RelayAgent>
+    start(std::shared_ptr<RelayHall> hall, uint32_t seat, LowerMd &copies,
+          LowerMd &ipc, const RelayHall::Offer &offer, std::string &error);
+    /** Ends what is being copied, and waits a while for others to end theirs. */
+    ~RelayAgent();
+    RelayAgent(const RelayAgent &)            = delete;
+    RelayAgent &operator=(const RelayAgent &) = delete;
+
+private:
+    struct Copy { /* of a slot */
+        uct_completion_t comp; /* first: UCX gives back a pointer to it */
+        RelayAgent      *agent;
+        uint32_t         slot;
+        bool             busy;
+    };
+
+    RelayAgent(std::shared_ptr<RelayHall> hall, uint32_t seat, LowerMd &copies,
+               LowerMd &ipc, const RelayHall::Offer &offer)
+        : hall_(std::move(hall)), seat_(seat), copies_md_(copies), ipc_md_(ipc),
+          offer_(offer)
+    {
+    }
+
+    static void *run(void *self);
+    bool         open();
+    void         close();
+    void         abandon();
+    void         work();
+    unsigned     take_jobs();
+    void         look_around(int64_t now);
+    void         lend();
+    void         withdraw();
+    void         give_back();
+    void         begin(uint32_t slot, const RelayHall::Job &job);
+    static void  on_copied(uct_completion_t *comp);
+
+    std::shared_ptr<RelayHall> hall_;
+    const uint32_t             seat_;
+    LowerMd                   &copies_md_;
+    LowerMd                   &ipc_md_;
+    GpuContext                 context_;
+    std::atomic<bool>          stop_{false};
+    bool                       started_ = false;
+    pthread_t                  thread_{};
+
+    /* The thread's. */
+    RelayHall::Offer             offer_;
+    ucs_async_context_t         *async_  = nullptr;
+    uct_worker_h                 worker_ = nullptr;
+    std::unique_ptr<Hop>         hop_;
+    std::unique_ptr<RelayGuests> guests_;
+    std::unique_ptr<RelayPool>   pool_;
+    std::unique_ptr<SpareMemory> spare_;
+    bool                         leaving_ = false; /* withdrawn, still in use */
+    bool                         refused_ = false; /* the GPU's memory */
+    int64_t                      next_look_ = 0;
+    std::array<Copy, RelayHall::kSlots> copying_{};
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,373 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "copier.h"
+
+#include "../../../ucs_ext/board.h"
+#include "gpu_context.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace fuselink {
+namespace {
+
+/* How often new agents are looked for, and whether one that is slow is alive. */
+constexpr int64_t kLook = 100'000'000;
+
+/* An owner who has used his link goes on needing it for as long as so many of his
+ * copies take, in these bounds. */
+constexpr int64_t kOwners = 4, kLeastOwners = 10'000'000,
+                  kMostOwners = 200'000'000;
+
+/* The part of a new one in the mean time of a copy. */
+constexpr int64_t kMean = 8;
+
+/* An agent that has not begun a job for so long is stopped, or its machine is
+ * busy; one that did not do one is left alone for so long. */
+constexpr int64_t kLate = 1'000'000'000, kRest = 1'000'000'000;
+
+/* Pieces at one agent: one that hops, one that is copied, one that waits. */
+constexpr unsigned kTrips = 4;
+
+constexpr size_t kMostLanes = RelayHall::kSeats + 1;
+
+} // namespace
+
+Copier::Copier(LowerMd &ipc, std::shared_ptr<RelayHall> hall, uint32_t seat,
+               char *host, size_t host_size, Hop &own)
+    : ipc_md_(ipc), hall_(std::move(hall)), seat_(seat), host_(host),
+      host_size_(host_size), own_(own)
+{
+}
+
+Copier::~Copier()
+{
+    ucs_debug("fuselink: %lu bytes were copied over other GPUs", relayed_);
+    if (!trips_.empty()) { /* a GPU is broken: it keeps what it reads */
+        for (auto &trip : trips_) {
+            (void)trip.release();
+        }
+        (void)ipc_.release();
+        return;
+    }
+    for (auto &agent : agents_) {
+        leave(*agent);
+    }
+}
+
+ucs_status_t Copier::open(uct_worker_h worker, const uct_iface_params_t *params)
+{
+    const LowerMd::Resource *resource = ipc_md_.find("cuda_ipc");
+    if (resource == nullptr) {
+        return UCS_ERR_NO_DEVICE;
+    }
+    LowerIfaceParams lower;
+    lower.worker = worker;
+    lower.user   = params;
+    ucs_status_t status = LowerIface::open(ipc_md_, resource->tl,
+                                           resource->device, lower, ipc_);
+    if (status == UCS_OK) {
+        ipc_->prepare_progress();
+    }
+    return status;
+}
+
+/* --- agents --- */
+
+/* Connects to it. It is of no use if its GPU is ours or cannot be reached, or if
+ * we could not see it die. */
+bool Copier::meet(Agent &agent)
+{
+    GpuContext::Uuid own;
+    const auto      &offer = agent.offer;
+    ProcessId        process(offer.process);
+    if (!process.in_own_space() || process.life() == ProcessId::Life::Gone ||
+        !GpuContext::uuid(own) ||
+        memcmp(own.data(), offer.gpu, own.size()) == 0 ||
+        offer.key_length != ipc_md_.rkey_size()) {
+        return false;
+    }
+    if (uct_rkey_unpack(ipc_md_.component(), offer.key, &agent.key) !=
+        UCS_OK) {
+        return false;
+    }
+    std::vector<uint8_t> device(offer.device,
+                                offer.device + offer.device_length);
+    std::vector<uint8_t> iface(offer.iface, offer.iface + offer.iface_length);
+    if (device.size() != ipc_->device_address().size() ||
+        iface.size() != ipc_->iface_address().size() ||
+        !ipc_->is_reachable(device, iface) ||
+        ipc_->create_ep(device, iface, &agent.ep) != UCS_OK) {
+        agent.ep = nullptr;
+        uct_rkey_release(ipc_md_.component(), &agent.key);
+        return false;
+    }
+    return true;
+}
+
+void Copier::leave(Agent &agent)
+{
+    if (agent.ep != nullptr) {
+        uct_ep_destroy(agent.ep);
+        uct_rkey_release(ipc_md_.component(), &agent.key);
+        agent.ep = nullptr;
+    }
+}
+
+void Copier::look_around(int64_t now)
+{
+    next_look_ = now + kLook;
+    for (auto it = agents_.begin(); it != agents_.end();) {
+        Agent &agent = **it;
+        auto   offer = hall_->offer_of(agent.seat);
+        if (agent.trips == 0 &&
+            (!offer || offer->number != agent.offer.number ||
+             offer->process != agent.offer.process)) {
+            leave(agent);
+            it = agents_.erase(it);
+        } else {
+            ++it;
+        }
+    }
+    for (uint32_t seat = 0; seat < RelayHall::kSeats; ++seat) {
+        auto offer = hall_->offer_of(seat);
+        bool known = std::any_of(agents_.begin(), agents_.end(),
+                                 [&](const auto &agent) {
+                                     return agent->seat == seat;
+                                 });
+        if (seat == seat_ || known || !offer) {
+            continue;
+        }
+        agents_.push_back(std::make_unique<Agent>(Agent{seat, *offer}));
+        agents_.back()->usable = meet(*agents_.back());
+        ucs_debug("fuselink: process %d lends its GPU's link%s",
+                  ProcessId(offer->process).pid(),
+                  agents_.back()->usable ? "" : ", of no use here");
+    }
+}
+
+/* --- copies --- */
+
+ucs_status_t Copier::begin(bool out, char *host, void *gpu, size_t length,
+                           bool hurry, uct_completion_t *comp)
+{
+    const int64_t now = Board::now();
+    if (ucs_unlikely(now >= next_look_)) {
+        look_around(now);
+    }
+    LaneView lanes[kMostLanes];
+    Agent   *agents[kMostLanes];
+    size_t   count = 0;
+    agents[0]      = nullptr;
+    lanes[count++] = {waiting_, true};
+    for (size_t i = 0; hurry && i < agents_.size(); ++i) {
+        auto &agent    = agents_[i];
+        agents[count]  = agent.get();
+        lanes[count++] = {agent->waiting,
+                          agent->usable && agent->trips < kTrips &&
+                              agent->rests_until <= now &&
+                              length <= agent->offer.slot_size &&
+                              hall_->needed(agent->seat) < now};
+    }
+    size_t lane = choose_lane({lanes, count}, length);
+    if (lane != 0 &&
+        begin_trip(*agents[lane], out, host, gpu, length, comp)) {
+        return UCS_INPROGRESS;
+    }
+    return begin_own(out, host, gpu, length, comp, now);
+}
+
+/* The owner's link is his for a while. */
+void Copier::need_own(int64_t now)
+{
+    hall_->need(seat_, now + std::clamp(kOwners * own_takes_, kLeastOwners,
+                                        kMostOwners));
+}
+
+ucs_status_t Copier::begin_own(bool out, char *host, void *gpu, size_t length,
+                               uct_completion_t *comp, int64_t now)
+{
+    need_own(now);
+    Own *own = free_own_;
+    if (own != nullptr) {
+        free_own_ = own->next_free;
+    } else {
+        own = &owns_.emplace_back();
+    }
+    arm(own->comp, on_own);
+    own->copier      = this;
+    own->user        = comp;
+    own->length      = length;
+    own->since       = now;
+    waiting_        += length;
+    ucs_status_t status = out ? own_.begin_out(host, gpu, length, &own->comp) :
+                                own_.begin_in(gpu, host, length, &own->comp);
+    if (status != UCS_INPROGRESS) {
+        waiting_      -= length;
+        own->next_free = free_own_;
+        free_own_      = own;
+    }
+    return status;
+}
+
+void Copier::on_own(uct_completion_t *comp)
+{
+    Own              *own    = reinterpret_cast<Own *>(comp);
+    Copier           &copier = *own->copier;
+    uct_completion_t *user   = own->user;
+    ucs_status_t      status = comp->status;
+    copier.waiting_ -= own->length;
+    const int64_t now  = Board::now();
+    copier.own_takes_ += (now - own->since - copier.own_takes_) / kMean;
+    copier.need_own(now);
+    own->next_free    = copier.free_own_;
+    copier.free_own_  = own;
+    uct_invoke_completion(user, status);
+}
+
+bool Copier::begin_trip(Agent &agent, bool out, char *host, void *gpu,
+                        size_t length, uct_completion_t *comp)
+{
+    if (host < host_ || host + length > host_ + host_size_) {
+        return false; /* memory that agents do not see */
+    }
+    auto place = hall_->take(agent.seat, agent.offer, seat_);
+    if (!place) {
+        return false;
+    }
+    auto trip    = std::make_unique<Trip>(Trip{
+        {}, this, out, false, false, UCS_OK, host, gpu, length, comp, &agent,
+        *place, 0, 0});
+    ucs_status_t status = UCS_INPROGRESS;
+    if (out) {
+        status = hop(*trip);
+    } else {
+        post(*trip);
+    }
+    if (UCS_STATUS_IS_ERR(status)) {
+        hall_->give(*place, seat_);
+        return false;
+    }
+    agent.waiting += length;
+    ++agent.trips;
+    trips_.push_back(std::move(trip));
+    return true;
+}
+
+/* Between the GPUs. */
+ucs_status_t Copier::hop(Trip &trip)
+{
+    arm(trip.comp, on_hop);
+    trip.hopping     = true;
+    trip.ended       = false;
+    uct_iov_t iov{trip.gpu, trip.length, UCT_MEM_HANDLE_NULL, 0, 1};
+    uint64_t  slot = trip.agent->offer.base +
+                     uint64_t{trip.place.slot} * trip.agent->offer.slot_size;
+    uct_rkey_t   key    = trip.agent->key.rkey;
+    ucs_status_t status =
+        trip.out ? uct_ep_put_zcopy(trip.agent->ep, &iov, 1, slot, key,
+                                    &trip.comp) :
+                   uct_ep_get_zcopy(trip.agent->ep, &iov, 1, slot, key,
+                                    &trip.comp);
+    trip.ended = status == UCS_OK;
+    return status;
+}
+
+void Copier::on_hop(uct_completion_t *comp)
+{
+    reinterpret_cast<Trip *>(comp)->ended = true; /* progress() goes on */
+}
+
+/* Has the agent copy it. */
+void Copier::post(Trip &trip)
+{
+    trip.hopping = false;
+    trip.posted  = trip.since = Board::now();
+    hall_->post(trip.place, seat_,
+                {static_cast<uint64_t>(trip.host - host_),
+                 static_cast<uint32_t>(trip.length), 0, trip.out});
+}
+
+/* Where the bytes come from they still are. */
+void Copier::fall_back(Trip &trip, int64_t now)
+{
+    trip.agent->rests_until = now + kRest;
+    trip.result = begin_own(trip.out, trip.host, trip.gpu, trip.length,
+                            trip.user, now);
+}
+
+/* True if the trip is over. Calls no user. */
+bool Copier::advance(Trip &trip, int64_t now)
+{
+    if (trip.hopping) {
+        if (!trip.ended) {
+            return false;
+        }
+        if (trip.comp.status != UCS_OK) {
+            fall_back(trip, now);
+            return true;
+        }
+        if (!trip.out) {
+            return true;
+        }
+        post(trip);
+        return false;
+    }
+    switch (hall_->look(trip.place, seat_)) {
+    case RelayHall::State::Posted:
+        if (now - trip.posted > kLate && hall_->revoke(trip.place, seat_)) {
+            break;
+        }
+        [[fallthrough]];
+    case RelayHall::State::Running:
+        if (now - trip.since < kLook) {
+            return false;
+        }
+        trip.since = now;
+        if (ProcessId(trip.place.process).life() != ProcessId::Life::Gone) {
+            return false;
+        }
+        break;
+    case RelayHall::State::Done:
+        if (trip.out) {
+            return true;
+        }
+        if (!UCS_STATUS_IS_ERR(hop(trip))) {
+            return trip.ended;
+        }
+        break;
+    default:
+        break;
+    }
+    fall_back(trip, now);
+    return true;
+}
+
+unsigned Copier::progress()
+{
+    if (trips_.empty()) {
+        return 0;
+    }
+    uct_iface_progress(ipc_->handle());
+    const int64_t now   = Board::now();
+    unsigned      count = 0;
+    for (size_t i = 0; i < trips_.size();) {
+        if (!advance(*trips_[i], now)) {
+            ++i;
+            continue;
+        }
+        /* Users begin others: the list may change meanwhile, at its end. */
+        auto trip = std::move(trips_[i]);
+        trips_.erase(trips_.begin() + static_cast<std::ptrdiff_t>(i));
+        hall_->give(trip->place, seat_);
+        trip->agent->waiting -= trip->length;
+        --trip->agent->trips;
+        if (trip->result != UCS_INPROGRESS) {
+            relayed_ += trip->result == UCS_OK ? trip->length : 0;
+            uct_invoke_completion(trip->user, trip->result);
+        }
+        ++count;
+    }
+    return count;
+}
+
+} // namespace fuselink

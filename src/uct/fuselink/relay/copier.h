@@ -1,0 +1,132 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_RELAY_COPIER_H
+#define FUSELINK_RELAY_COPIER_H
+
+#include "../hop/hop.h"
+#include "hall.h"
+#include "lanes.h"
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace fuselink {
+
+/**
+ * Copies between memory of this process's GPU and its memory of the host, over
+ * the GPU's own link or, when that has much to do, over another GPU and the link
+ * of that one, which an agent lends (RelayAgent). Either way the user hears of
+ * the end once, when the bytes are where they belong: what an agent does not do,
+ * because it failed, stopped or died, is done over the own link.
+ *
+ * Copies end in any order. One thread at a time (the worker's).
+ */
+class Copier {
+public:
+    Copier(LowerMd &ipc, std::shared_ptr<RelayHall> hall, uint32_t seat,
+           char *host, size_t host_size, Hop &own);
+    ~Copier();
+    Copier(const Copier &)            = delete;
+    Copier &operator=(const Copier &) = delete;
+
+    /** Opens the hop between GPUs on the worker. */
+    ucs_status_t open(uct_worker_h worker, const uct_iface_params_t *params);
+    /** That hop; only when it is open. */
+    const LowerIface &ipc() const { return *ipc_; }
+
+    /** As those of Hop. Without `hurry` over the own link, which keeps up. */
+    ucs_status_t begin_out(void *host, const void *gpu, size_t length,
+                           bool hurry, uct_completion_t *comp)
+    {
+        return begin(true, static_cast<char *>(host),
+                     const_cast<void *>(gpu), length, hurry, comp);
+    }
+    ucs_status_t begin_in(void *gpu, const void *host, size_t length,
+                          uct_completion_t *comp)
+    {
+        return begin(false, static_cast<char *>(const_cast<void *>(host)), gpu,
+                     length, true, comp);
+    }
+
+    bool     busy() const { return !trips_.empty(); }
+    unsigned progress();
+
+    /** Bytes that went over others' links so far. */
+    uint64_t relayed() const { return relayed_; }
+
+private:
+    struct Agent {
+        uint32_t          seat;
+        RelayHall::Offer  offer;
+        bool              usable = false;
+        int64_t           rests_until = 0; /* for it did not do something */
+        uct_rkey_bundle_t key{};
+        uct_ep_h          ep      = nullptr;
+        uint64_t          waiting = 0; /* bytes of trips */
+        unsigned          trips   = 0;
+    };
+    /* A piece that goes over an agent; hop, then job, or the other way round. */
+    struct Trip {
+        uct_completion_t  comp; /* first: UCX gives back a pointer to it */
+        Copier           *copier;
+        bool              out;
+        bool              hopping = false; /* else the agent has it */
+        bool              ended   = false; /* this part of it */
+        ucs_status_t      result = UCS_OK; /* in progress: over the own link,
+                                              after all */
+        char             *host;
+        void             *gpu;
+        size_t            length;
+        uct_completion_t *user;
+        Agent            *agent;
+        RelayHall::Place  place;
+        int64_t           posted;
+        int64_t           since; /* the agent was seen alive */
+    };
+
+    ucs_status_t begin(bool out, char *host, void *gpu, size_t length,
+                       bool hurry, uct_completion_t *comp);
+    bool         begin_trip(Agent &agent, bool out, char *host, void *gpu,
+                            size_t length, uct_completion_t *comp);
+    ucs_status_t begin_own(bool out, char *host, void *gpu, size_t length,
+                           uct_completion_t *comp, int64_t now);
+    void         need_own(int64_t now);
+    ucs_status_t hop(Trip &trip);
+    void         post(Trip &trip);
+    void         fall_back(Trip &trip, int64_t now);
+    bool         advance(Trip &trip, int64_t now);
+    void         look_around(int64_t now);
+    bool         meet(Agent &agent);
+    void         leave(Agent &agent);
+    static void  on_hop(uct_completion_t *comp);
+    static void  on_own(uct_completion_t *comp);
+
+    LowerMd                    &ipc_md_;
+    std::shared_ptr<RelayHall>  hall_;
+    const uint32_t              seat_;
+    char                       *host_;
+    const size_t                host_size_;
+    Hop                        &own_;
+    std::unique_ptr<LowerIface> ipc_;
+    uint64_t                    waiting_ = 0; /* on the own link */
+    uint64_t                    relayed_ = 0;
+    int64_t                     own_takes_ = 0; /* a copy on the own link, ns */
+    int64_t                     next_look_ = 0;
+    std::vector<std::unique_ptr<Agent>> agents_;
+    std::deque<std::unique_ptr<Trip>>   trips_;
+
+    struct Own { /* over the own link */
+        uct_completion_t  comp; /* first */
+        Copier           *copier;
+        uct_completion_t *user;
+        size_t            length;
+        int64_t           since;
+        Own              *next_free;
+    };
+    std::deque<Own> owns_; /* grown, never shrunk */
+    Own            *free_own_ = nullptr;
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,81 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "gpu_context.h"
+
+#include <dlfcn.h>
+
+namespace fuselink {
+namespace {
+
+/* Of libcuda.so.1, whose interface is stable: results are 0 if well. */
+struct Driver {
+    int (*get_current)(void **)        = nullptr;
+    int (*set_current)(void *)         = nullptr;
+    int (*get_device)(int *)           = nullptr;
+    int (*get_uuid)(void *, int)       = nullptr;
+    int (*get_memory)(size_t *, size_t *) = nullptr;
+
+    Driver()
+    {
+        /* UCX's modules have loaded it, or there are no GPUs. */
+        void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+        if (library == nullptr) {
+            return;
+        }
+        find(library, "cuCtxGetCurrent", get_current);
+        find(library, "cuCtxSetCurrent", set_current);
+        find(library, "cuCtxGetDevice", get_device);
+        find(library, "cuDeviceGetUuid", get_uuid);
+        find(library, "cuMemGetInfo_v2", get_memory);
+    }
+
+    template <typename Fn>
+    static void find(void *library, const char *name, Fn &fn)
+    {
+        fn = reinterpret_cast<Fn>(dlsym(library, name));
+    }
+};
+
+const Driver &driver()
+{
+    static const Driver one;
+    return one;
+}
+
+} // namespace
+
+GpuContext GpuContext::current()
+{
+    GpuContext context;
+    if (driver().get_current == nullptr ||
+        driver().get_current(&context.handle_) != 0) {
+        context.handle_ = nullptr;
+    }
+    return context;
+}
+
+bool GpuContext::enter() const
+{
+    return driver().set_current != nullptr &&
+           driver().set_current(handle_) == 0;
+}
+
+bool GpuContext::uuid(Uuid &uuid)
+{
+    int device;
+    return driver().get_device != nullptr && driver().get_uuid != nullptr &&
+           driver().get_device(&device) == 0 &&
+           driver().get_uuid(uuid.data(), device) == 0;
+}
+
+void GpuContext::memory(uint64_t &left, uint64_t &total)
+{
+    size_t free = 0, all = 0;
+    if (driver().get_memory == nullptr ||
+        driver().get_memory(&free, &all) != 0) {
+        free = all = 0;
+    }
+    left  = free;
+    total = all;
+}
+
+} // namespace fuselink

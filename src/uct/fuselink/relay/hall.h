@@ -1,0 +1,173 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_RELAY_HALL_H
+#define FUSELINK_RELAY_HALL_H
+
+#include "../../../ucs_ext/process.h"
+#include "../../../ucs_ext/shared_segment.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fuselink {
+
+/**
+ * Where the processes of a user on a node lend each other their GPUs' links to
+ * the host. Each agent has a seat with an offer: slots in its GPU's memory. Who
+ * wants to use one takes it, moves data into it, or has it moved there, and posts
+ * a job; the agent does it and says so.
+ *
+ * There is no lock. A slot is one word that says how far it is and whose, and
+ * only who has it changes it; but for the agent, which clears what dead
+ * processes have left, and for whoever wants the seat of a dead agent. All that
+ * is read is hostile input and comes out bounded, but for keys and addresses of
+ * memory, which only UCX understands. Knows nothing of GPUs.
+ */
+class RelayHall {
+public:
+    static constexpr uint32_t kSeats = 64;
+    static constexpr uint32_t kSlots = 16; /* of an agent, at most */
+
+    /** What an agent offers. Plain data, for shared memory. */
+    struct Offer {
+        static constexpr uint32_t kMostKey = 256, kMostAddress = 64;
+
+        uint64_t base = 0;      /* of its slots, in its own address space */
+        uint32_t slot_size = 0;
+        uint32_t slots = 0;
+        uint32_t key_length = 0;     /* of its memory, for the hop there */
+        uint32_t device_length = 0;  /* addresses of the hop */
+        uint32_t iface_length = 0;
+        uint8_t  key[kMostKey] = {};
+        uint8_t  device[kMostAddress] = {};
+        uint8_t  iface[kMostAddress] = {};
+        uint8_t  gpu[16] = {};       /* its UUID */
+        /* Filled in by offer() and offer_of(). */
+        uint64_t process = 0; /* the agent's */
+        uint32_t number  = 0; /* of the offers at this seat */
+    };
+
+    /** Memory of the host that jobs of a process are about: a SharedSegment. */
+    struct Host {
+        uint64_t magic = 0;
+        uint64_t size  = 0;
+        bool operator==(const Host &) const = default;
+    };
+
+    /** A copy between a slot and the host memory of the process at a seat. */
+    struct Job {
+        uint64_t host_offset = 0;
+        uint32_t length = 0;
+        uint32_t seat = 0; /* whose; filled in by next(), any value */
+        bool     out = false; /* to the host */
+    };
+
+    enum class State : uint8_t { Free, Taken, Posted, Running, Done, Failed };
+
+    /** A slot of an offer. */
+    struct Place {
+        uint32_t seat;
+        uint64_t process; /* the agent's */
+        uint32_t number;  /* the offer's */
+        uint32_t slot;
+    };
+
+    /** The hall of this user on this node, made if there is none. Those who
+     *  understand each other's keys have the same `kind`. nullptr if shared
+     *  memory cannot be had; `error` says why. */
+    static std::shared_ptr<RelayHall> open(uint8_t kind, std::string &error);
+    /** In memory of its own, for tests. */
+    static std::shared_ptr<RelayHall> make_private();
+
+    /* Everybody. */
+
+    /** A seat for `me`, an agent or not; none if all are taken by the living. */
+    std::optional<uint32_t> sit(ProcessId me, const Host &host);
+    void                    stand_up(uint32_t seat);
+    /** Who sits there; none if nobody does. */
+    std::optional<ProcessId> at(uint32_t seat) const;
+    Host                     host_of(uint32_t seat) const;
+    /** What they offer, if that makes sense. */
+    std::optional<Offer>     offer_of(uint32_t seat) const;
+
+    /* Who wants to use an agent; `mine` is his own seat. */
+
+    /** A free slot of what the agent at `seat` offers, if it still does. */
+    std::optional<Place> take(uint32_t seat, const Offer &offer, uint32_t mine);
+    void                 post(const Place &place, uint32_t mine,
+                              const Job &job);
+    /** How far it is. Failed as well if the slot is no longer ours. */
+    State                look(const Place &place, uint32_t mine) const;
+    /** Takes a posted job back. False if the agent has begun it. */
+    bool                 revoke(const Place &place, uint32_t mine);
+    /** Of any state but one that the agent is to change. */
+    void                 give(const Place &place, uint32_t mine);
+
+    /* An agent, at its own seat. */
+
+    void offer(uint32_t seat, Offer offer);
+    /** Its owner needs the GPU's link until then: others leave it alone. */
+    void need(uint32_t seat, int64_t until_ns)
+    {
+        this->seat(seat).needed.store(until_ns, std::memory_order_relaxed);
+    }
+    int64_t needed(uint32_t seat) const
+    {
+        return this->seat(seat).needed.load(std::memory_order_relaxed);
+    }
+    /** Offers nothing more; what was begun may end. */
+    void withdraw(uint32_t seat);
+    /** The oldest job that is posted, which is running then. `job` is bounded
+     *  by nothing but its types. */
+    bool next(uint32_t seat, uint32_t &slot, Job &job);
+    void done(uint32_t seat, uint32_t slot, bool well);
+    /** Frees slots of processes that are gone, but for those that run. True if
+     *  all are free: behind withdraw() nobody uses the agent's memory then. */
+    bool sweep(uint32_t seat);
+    /** Returns when the bell was rung after `heard`, or after so long. The new
+     *  value for `heard`. */
+    uint32_t wait(uint32_t seat, uint32_t heard, int64_t most_ns);
+    void     ring(uint32_t seat);
+
+private:
+    struct Slot {
+        std::atomic<uint64_t> word; /* state, and who has taken it */
+        std::atomic<uint64_t> order;
+        std::atomic<uint64_t> host_offset;
+        std::atomic<uint32_t> length;
+        std::atomic<uint32_t> out;
+    };
+    struct Seat {
+        std::atomic<uint64_t> process; /* 0: empty */
+        std::atomic<uint32_t> offers;  /* so far, times 2; 0, odd: none now */
+        std::atomic<uint32_t> bell;
+        std::atomic<uint64_t> posted;
+        std::atomic<int64_t>  needed;
+        std::atomic<uint64_t> host_magic, host_size;
+        Offer                 offer;
+        Slot                  slots[kSlots];
+    };
+    struct Segment {
+        SharedSegment::Header header;
+        Seat                  seats[kSeats];
+    };
+
+    RelayHall() = default;
+
+    Seat       &seat(uint32_t index) { return segment_->seats[index]; }
+    const Seat &seat(uint32_t index) const { return segment_->seats[index]; }
+    static void clear(Seat &seat);
+    uint64_t    word_of(State state, uint32_t taker) const;
+    bool        taker_is_gone(uint64_t word) const;
+
+    std::unique_ptr<SharedSegment> shared_;
+    std::unique_ptr<Segment>       own_;
+    Segment                       *segment_ = nullptr;
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,107 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "relay.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+/* In front of the memory: the segment's own first word. */
+constexpr size_t kFront = 4096;
+
+/* Slots of an agent: enough for pieces of two to hop while others are copied. */
+constexpr size_t kAgentSlots = 8;
+
+/* Puts it where the offer has room for it. */
+template <size_t N>
+bool put(const std::vector<uint8_t> &address, uint8_t (&to)[N], uint32_t &length)
+{
+    if (address.size() > N) {
+        return false;
+    }
+    std::copy(address.begin(), address.end(), to);
+    length = static_cast<uint32_t>(address.size());
+    return true;
+}
+
+} // namespace
+
+std::unique_ptr<Relay> Relay::open(size_t bytes, std::string &error)
+{
+    std::unique_ptr<Relay> relay(new Relay);
+    relay->hall_ = RelayHall::open(FUSELINK_UCX_MINOR, error);
+    if (!relay->hall_) {
+        return nullptr;
+    }
+    relay->host_.magic = ucs_generate_uuid(
+                             reinterpret_cast<uintptr_t>(relay.get())) | 1;
+    relay->host_.size  = kFront + bytes;
+    relay->segment_    = SharedSegment::open(relay->host_.magic,
+                                             relay->host_.size, error);
+    if (!relay->segment_) {
+        relay->hall_.reset();
+        return nullptr;
+    }
+    auto seat = relay->hall_->sit(ProcessId::self(), relay->host_);
+    if (!seat) {
+        relay->hall_.reset();
+        error = "as many processes as can be have relays on this node";
+        return nullptr;
+    }
+    relay->seat_ = *seat;
+    return relay;
+}
+
+Relay::~Relay()
+{
+    agent_.reset();
+    /* Whose GPU is broken keeps his seat: slots may still be written to. */
+    if (hall_ && (!copier_ || !copier_->busy())) {
+        hall_->stand_up(seat_);
+    }
+}
+
+char *Relay::memory() const
+{
+    return static_cast<char *>(segment_->memory()) + kFront;
+}
+
+ucs_status_t Relay::start(LowerMd &copies, LowerMd &ipc, Hop &own,
+                          uct_worker_h worker,
+                          const uct_iface_params_t *params, size_t slot)
+{
+    copies_ = &copies;
+    ipc_    = &ipc;
+    copier_ = std::make_unique<Copier>(
+        ipc, hall_, seat_, static_cast<char *>(segment_->memory()),
+        segment_->size(), own);
+    ucs_status_t status = copier_->open(worker, params);
+    if (status != UCS_OK) {
+        return status;
+    }
+    const LowerIface &iface = copier_->ipc();
+    if (!put(iface.device_address(), offer_.device, offer_.device_length) ||
+        !put(iface.iface_address(), offer_.iface, offer_.iface_length)) {
+        return UCS_ERR_BUFFER_TOO_SMALL;
+    }
+    offer_.slot_size = static_cast<uint32_t>(slot);
+    offer_.slots     = static_cast<uint32_t>(
+        std::min(kAgentSlots, (segment_->size() - kFront) / slot));
+    if (GpuContext::current()) {
+        start_agent();
+    }
+    return UCS_OK;
+}
+
+void Relay::start_agent()
+{
+    asked_ = true;
+    std::string error;
+    agent_ = RelayAgent::start(hall_, seat_, *copies_, *ipc_, offer_, error);
+    if (!agent_) {
+        ucs_debug("fuselink: the GPU's link is not lent to others: %s",
+                  error.c_str());
+    }
+}
+
+} // namespace fuselink

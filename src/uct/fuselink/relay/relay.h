@@ -1,0 +1,77 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_RELAY_RELAY_H
+#define FUSELINK_RELAY_RELAY_H
+
+#include "agent.h"
+#include "copier.h"
+
+#include <memory>
+#include <string>
+
+namespace fuselink {
+
+/**
+ * What one engine has of the node's relays: a seat in the hall, memory of the
+ * host that agents of others can reach, copies that may go over them, and an
+ * agent of its own, which begins when the program uses a GPU.
+ *
+ * One thread at a time (the worker's), but for the agent's own.
+ */
+class Relay {
+public:
+    /** With `bytes` of memory. nullptr if there can be none; `error` says why,
+     *  for a log line. */
+    static std::unique_ptr<Relay> open(size_t bytes, std::string &error);
+    ~Relay();
+    Relay(const Relay &)            = delete;
+    Relay &operator=(const Relay &) = delete;
+
+    /** The memory, on a page. */
+    char *memory() const;
+
+    /** Has copies go over others, and lends this GPU's link to them. */
+    ucs_status_t start(LowerMd &copies, LowerMd &ipc, Hop &own,
+                       uct_worker_h worker, const uct_iface_params_t *params,
+                       size_t slot);
+
+    ucs_status_t begin_out(void *host, const void *gpu, size_t length,
+                           bool hurry, uct_completion_t *comp)
+    {
+        be_agent();
+        return copier_->begin_out(host, gpu, length, hurry, comp);
+    }
+    ucs_status_t begin_in(void *gpu, const void *host, size_t length,
+                          uct_completion_t *comp)
+    {
+        be_agent();
+        return copier_->begin_in(gpu, host, length, comp);
+    }
+    bool     busy() const { return copier_->busy(); }
+    unsigned progress() { return copier_->progress(); }
+
+private:
+    Relay() = default;
+
+    void be_agent()
+    {
+        if (ucs_unlikely(!asked_)) {
+            start_agent();
+        }
+    }
+    void start_agent();
+
+    std::shared_ptr<RelayHall>     hall_;
+    std::unique_ptr<SharedSegment> segment_;
+    RelayHall::Host                host_;
+    uint32_t                       seat_ = 0;
+    RelayHall::Offer               offer_;
+    bool                           asked_ = false; /* for an agent */
+    LowerMd                       *copies_ = nullptr;
+    LowerMd                       *ipc_    = nullptr;
+    std::unique_ptr<RelayAgent>    agent_;
+    std::unique_ptr<Copier>        copier_;
+};
+
+} // namespace fuselink
+
+#endif

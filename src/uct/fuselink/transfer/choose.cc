@@ -1,0 +1,244 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* BulkSender: which path the next chunk takes. */
+
+#include "bulk.h"
+
+#include "../engine/engine.h"
+#include "../peer/peer.h"
+#include "../sched/window.h"
+#include "clock.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+/* Less is sent before the peer's answer would be of use. */
+constexpr size_t kLong = 1 << 20;
+
+/* How often a peer is asked. */
+constexpr sched::Nanos kAsk = sched::Nanos::millis(5);
+
+uint32_t kilobytes(double bytes)
+{
+    return static_cast<uint32_t>(std::min(bytes / 1024, double(UINT32_MAX)));
+}
+
+} // namespace
+
+/* Tells the peer what is on its way to each of its rails, and what would come if
+ * it was divided by the speeds of our NICs, and asks what others bring there.
+ * With nothing on its way it is a farewell. */
+void BulkSender::ask_for_load(sched::Nanos now)
+{
+    double loads[wire::kLoads] = {}, rates[sched::max_paths] = {}, sum = 0;
+    for (size_t i = 0; i < paths_.size(); ++i) {
+        const Path &path = *paths_[i];
+        if (in_play(path)) {
+            rates[i] = path.full_rate().bytes_per_second();
+            sum     += rates[i];
+        }
+    }
+    for (size_t i = 0; i < paths_.size(); ++i) {
+        const Path &path = *paths_[i];
+        if (path.remote.index < wire::kLoads && sum > 0) {
+            loads[path.remote.index] +=
+                static_cast<double>(path.meter.in_flight().count()) +
+                static_cast<double>(backlog_) * rates[i] / sum;
+        }
+    }
+    wire::LoadAsk ask{};
+    ask.header.type = static_cast<uint8_t>(wire::ControlType::LoadAsk);
+    for (size_t i = 0; i < wire::kLoads; ++i) {
+        ask.load[i] = kilobytes(loads[i]);
+    }
+    asked_    = backlog_ != 0;
+    next_ask_ = now + kAsk;
+    peer_.send_control(&ask, sizeof(ask));
+}
+
+void BulkSender::on_grant(const wire::LoadGrant &grant)
+{
+    if (asked_) {
+        receiver_.take(grant, now_ns());
+    }
+}
+
+bool BulkSender::in_play(const Path &path) const
+{
+    return path.usable() &&
+           (ucs_likely(!path.rail.standby) ||
+            std::none_of(paths_.begin(), paths_.end(), [](const auto &other) {
+                return other->usable() && !other->rail.standby;
+            }));
+}
+
+void BulkSender::take_plan(std::span<const double> split)
+{
+    size_t i = 0;
+    for (const auto &path : paths_) {
+        path->planned = in_play(*path) ? split[i++] : 0;
+    }
+    planned_ = true;
+}
+
+/* How the next chunk would go on the path, if it may. */
+BulkSender::Carry BulkSender::carry(Transfer &transfer, Path &path)
+{
+    Rail &rail = path.rail;
+    if (transfer.kind == Transfer::Kind::Get && path.by_messages) {
+        return Carry::Not;
+    }
+    if (path.by_messages) {
+        return Carry::Messages;
+    }
+    if (transfer.to_gpu) {
+        return carry_to_gpu(transfer, path);
+    }
+    if (!rail.reads()) {
+        return transfer.kind == Transfer::Kind::Get ? Carry::Not :
+                                                      Carry::Hardware;
+    }
+    if (transfer.kind == Transfer::Kind::ServeGet) {
+        return Carry::Messages; /* we have no key for the peer's buffer */
+    }
+
+    /* A NIC with memory protection: both ends must be registered. */
+    Carry without = transfer.kind == Transfer::Kind::Get ? Carry::Not :
+                                                           Carry::Messages;
+    unsigned slot = path.remote.memory;
+    if (slot >= wire::kMaxRails || transfer.region == nullptr) {
+        return without;
+    }
+    if (!transfer.keys) {
+        transfer.keys = std::make_shared<NicKeys>();
+    }
+    switch (transfer.keys->state(slot)) {
+    case NicKeys::State::Known:
+        break;
+    case NicKeys::State::None:
+        return without;
+    case NicKeys::State::Unknown:
+        peer_.request_keys(transfer.remote_region, transfer.keys);
+        return Carry::NotYet;
+    case NicKeys::State::Asked:
+        return Carry::NotYet;
+    }
+    bool ok = transfer.keys->get(slot, rail.control().md()) !=
+                  UCT_INVALID_RKEY &&
+              (transfer.from_gpu ||
+               peer_.engine().nics().handle(*transfer.region,
+                                            rail.memory()) != nullptr);
+    return ok ? Carry::Hardware : without;
+}
+
+/* Asks the policy for the next chunk. */
+BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
+{
+    Pick pick;
+    if (ucs_unlikely(transfer.from_gpu) &&
+        (transfer.staged == nullptr || transfer.staged->copying)) {
+        return pick; /* copied() comes back */
+    }
+    const EngineSettings &settings = peer_.engine().settings();
+    sched::PathViews room;
+    sched::PathView *views = room.at;
+    Path            *usable[sched::max_paths];
+    Carry            ways[sched::max_paths];
+    size_t           count = 0;
+    sched::Nanos     now   = now_ns();
+    LoadView        &loads = peer_.engine().loads();
+    bool             full  = false;
+    loads.refresh(now);
+    peer_.engine().planning().refresh(now);
+    if (ucs_unlikely(mending_ != 0)) {
+        revive(now);
+    }
+    if (backlog_ >= kLong && !settings.fixed_weights && now >= next_ask_) {
+        ask_for_load(now);
+    }
+    for (auto &candidate : paths_) {
+        Path &p    = *candidate;
+        if (!in_play(p)) {
+            continue;
+        }
+        bool ready = p.state == Path::State::Ready || connect(p);
+        if (peer_.failed()) {
+            return pick;
+        }
+        Carry how = carry(transfer, p);
+        if (how == Carry::Not) {
+            continue;
+        }
+        bool open     = ready && !p.blocked && how != Carry::NotYet;
+        usable[count] = &p;
+        ways[count]   = how;
+        views[count]  = sched::view_of(p.meter, now, settings.limits, open);
+        views[count].overhead += p.rail.far_overhead();
+        views[count].planned = p.planned;
+        if (settings.fixed_weights) {
+            views[count].rate   = p.weight;
+            views[count].window = sched::window_for(p.weight,
+                                                    settings.limits);
+        } else {
+            full |= p.rail.nic.show(p.meter, now, settings.limits,
+                                    loads.borrow_max(), views[count]);
+            if (ucs_unlikely(asked_) && receiver_.valid(now)) {
+                receiver_.show(p.remote.index, views[count]);
+            }
+        }
+        ++count;
+    }
+    if (count == 0) {
+        bool any   = mending_ == 0 ||
+                     std::any_of(paths_.begin(), paths_.end(),
+                                 [](const auto &p) { return p->usable(); });
+        pick.stuck = any && transfer.assigned == 0 && !out_;
+        return pick;
+    }
+    size_t remaining          = piece != nullptr ?
+                                    piece->length :
+                                    transfer.length - transfer.assigned;
+    transfer.demand.remaining = sched::Bytes(remaining);
+    transfer.demand.planned   = planned_;
+    transfer.demand.backlog   = sched::Bytes(backlog_ - remaining);
+    sched::Choice choice = settings.policy->next({views, count},
+                                                 transfer.demand,
+                                                 settings.limits);
+    if (!choice) {
+        if (full) {
+            peer_.engine().room().wait(*this);
+        }
+        return pick;
+    }
+    if (ucs_unlikely(peer_.engine().trace() != nullptr)) {
+        seen_ = views[choice.path];
+    }
+    pick.path   = usable[choice.path];
+    pick.how    = ways[choice.path];
+    pick.length = std::min<uint64_t>(choice.length.count(), remaining);
+    if (pick.how == Carry::Slot) {
+        pick.length = std::min(pick.length, slots_size_);
+    }
+    if (pick.path->rail.reads() && !pick.path->by_messages) {
+        const auto &cap = pick.path->rail.control().attr().cap;
+        pick.length     = std::min(pick.length,
+                                   transfer.kind == Transfer::Kind::Get ?
+                                       cap.get.max_zcopy : cap.put.max_zcopy);
+    }
+    if (ucs_unlikely(transfer.from_gpu)) {
+        const Staged &staged = *transfer.staged;
+        size_t        there  = staged.offset + staged.length -
+                               transfer.assigned;
+        /* No crumb: the piece is about as long as a chunk. */
+        if (pick.length >= there ||
+            (there - pick.length < settings.limits.min_chunk.count() &&
+             (pick.how != Carry::Slot || there <= slots_size_))) {
+            pick.length = there;
+        }
+    }
+    return pick;
+}
+
+} // namespace fuselink

@@ -1,0 +1,197 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* BulkSender: memory of GPUs, which is copied to the host's first. */
+
+#include "bulk.h"
+
+#include "../engine/engine.h"
+#include "../peer/peer.h"
+#include "../sched/window.h"
+#include "clock.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+/* Pieces that are copied, or being so, and of which not all is on its way: the
+ * GPU's link has the next one to do when one is done. */
+constexpr size_t kAhead = 4;
+
+/* Of these, so many that wait for a NIC, beside one for each path, are enough:
+ * the GPU's own link keeps up, and others' are left alone. */
+constexpr size_t kEnough = 1;
+
+} // namespace
+
+/* The bytes of a chunk as NICs and messages take them. */
+const char *BulkSender::data(const Chunk &chunk) const
+{
+    return chunk.staged != nullptr ?
+               chunk.staged->slot + (chunk.offset - chunk.staged->offset) :
+               chunk.transfer->buffer + chunk.offset;
+}
+
+/* About a chunk of the fastest path: what comes first is soon on its way, and the
+ * copies keep ahead of the NICs by little. */
+size_t BulkSender::piece_length() const
+{
+    const sched::Limits &limits = peer_.engine().settings().limits;
+    sched::Bytes         longest = limits.min_chunk;
+    for (const auto &path : paths_) {
+        if (path->usable()) {
+            sched::Bytes window = sched::window_for(path->meter, now_ns(),
+                                                    limits);
+            longest = std::max(longest, window / 4);
+        }
+    }
+    return std::min<size_t>(longest.count(), peer_.engine().slots_out().size());
+}
+
+/* Copying is apart from sending: a path is chosen when the bytes are there, and
+ * the windows of NICs count what NICs do. */
+void BulkSender::copy_ahead()
+{
+    const size_t least = peer_.engine().settings().limits.min_chunk.count();
+    Slots       &slots = peer_.engine().slots_out();
+    size_t       piece = 0;
+    while (!to_copy_.empty() && ahead_ < kAhead + paths_.size() &&
+           !peer_.failed()) {
+        Transfer &transfer = *to_copy_.front();
+        if (transfer.kind == Transfer::Kind::ServeGet &&
+            !still_there(transfer)) {
+            return; /* which ends it, when its turn comes */
+        }
+        char *slot = slots.take();
+        if (slot == nullptr) {
+            peer_.engine().room().wait(*this); /* until a chunk has ended */
+            return;
+        }
+        piece = piece != 0 ? piece : piece_length();
+        size_t rest   = transfer.length - transfer.staged_until;
+        size_t length = std::min(piece, rest);
+        if (rest - length < least && rest <= slots.size()) {
+            length = rest;
+        }
+        Staged *staged = free_staged_;
+        if (staged != nullptr) {
+            free_staged_ = staged->next;
+        } else {
+            staged_pool_.push_back(std::make_unique<Staged>());
+            staged = staged_pool_.back().get();
+        }
+        arm(staged->comp, on_copied);
+        staged->sender   = this;
+        staged->transfer = &transfer;
+        staged->offset   = transfer.staged_until;
+        staged->length   = length;
+        staged->slot     = slot;
+        staged->users    = 0;
+        staged->copying  = true;
+        staged->passed   = false;
+        staged->next     = nullptr;
+        (transfer.staged == nullptr ? transfer.staged :
+                                      transfer.last_staged->next) = staged;
+        transfer.last_staged = staged;
+        transfer.staged_until += length;
+        if (transfer.staged_until == transfer.length) {
+            to_copy_.pop_front();
+        }
+        ++transfer.outstanding;
+        ++copying_;
+        ++in_flight_;
+        ++ahead_;
+        ucs_status_t status = peer_.engine().copy_out(
+            slot, transfer.buffer + staged->offset, length,
+            ahead_ < copying_ + kEnough + paths_.size(), &staged->comp);
+        if (status != UCS_INPROGRESS) {
+            staged->comp.status = status;
+            copied(*staged);
+        }
+    }
+}
+
+void BulkSender::on_copied(uct_completion_t *comp)
+{
+    Staged *staged = reinterpret_cast<Staged *>(comp);
+    staged->sender->copied(*staged);
+}
+
+void BulkSender::copied(Staged &staged)
+{
+    Transfer    *transfer = staged.transfer;
+    ucs_status_t status   = staged.comp.status;
+    staged.copying        = false;
+    --copying_;
+    --in_flight_;
+    --transfer->outstanding;
+    if (status != UCS_OK) {
+        if (transfer->status == UCS_OK) {
+            transfer->status = status;
+        }
+        drop_unassigned(transfer);
+        peer_.fail(status);
+    }
+    let_go(staged);
+    if (transfer->over()) {
+        finish(transfer);
+    }
+    pump();
+}
+
+/* A chunk of the transfer's next bytes has begun. */
+void BulkSender::take_from(Transfer &transfer, size_t length)
+{
+    Staged &staged = *transfer.staged;
+    ++staged.users;
+    if (transfer.assigned + length == staged.offset + staged.length) {
+        transfer.staged = staged.next;
+        staged.passed   = true;
+        --ahead_;
+    }
+}
+
+/* Gives the slot back if nobody needs it any more. */
+void BulkSender::let_go(Staged &staged)
+{
+    if (staged.passed && !staged.copying && staged.users == 0) {
+        peer_.engine().slots_out().give(staged.slot);
+        staged.next  = free_staged_;
+        free_staged_ = &staged;
+    }
+}
+
+/* No more of the transfer is sent. What is being copied keeps it open: its memory
+ * is read until then. */
+void BulkSender::drop_staged(Transfer &transfer)
+{
+    if (transfer.staged_until != transfer.length) {
+        to_copy_.erase(std::find(to_copy_.begin(), to_copy_.end(),
+                                 &transfer));
+        transfer.staged_until = transfer.length;
+    }
+    for (Staged *staged = transfer.staged, *next; staged != nullptr;
+         staged = next) {
+        next           = staged->next;
+        staged->passed = true;
+        --ahead_;
+        let_go(*staged);
+    }
+    transfer.staged = nullptr;
+}
+
+/* Before the memory of the pieces goes away. Copies are this machine's own work
+ * and wait for nobody; one that does not end is of a GPU that is broken, and
+ * keeps what it writes to. */
+void BulkSender::await_copies()
+{
+    if (copying_ != 0 &&
+        !peer_.engine().await_copies([this] { return copying_ == 0; })) {
+        ucs_error("fuselink: %zu copies from a GPU do not end", copying_);
+        for (auto &staged : staged_pool_) {
+            staged.release();
+        }
+    }
+}
+
+} // namespace fuselink

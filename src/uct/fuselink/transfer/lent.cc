@@ -1,0 +1,194 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* BulkSender: data for memory of the peer's GPU, which goes into slots of its
+ * host's memory that it has lent us. */
+
+#include "bulk.h"
+
+#include "../engine/engine.h"
+#include "../peer/peer.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+/* So many for each path: a chunk on its way, one that is copied to the GPU, and
+ * what tells of either. */
+constexpr size_t kSlotsPerPath = 8;
+
+/* A slot that the peer may mean: not too small to be worth it. */
+constexpr uint32_t kLeastSlot = 4096;
+
+} // namespace
+
+/* Until the answer is here, and without slots, data goes by messages. */
+void BulkSender::ask_for_slots()
+{
+    const size_t want = paths_.size() * kSlotsPerPath;
+    if (asked_slots_ || paths_.empty() || credits_.held() >= want) {
+        return;
+    }
+    asked_slots_ = true;
+    wire::SlotAsk ask{};
+    ask.header.type = static_cast<uint8_t>(wire::ControlType::SlotAsk);
+    ask.want        = static_cast<uint32_t>(want);
+    peer_.send_control(&ask, sizeof(ask));
+}
+
+void BulkSender::on_slot_grant(const void *data, size_t length)
+{
+    wire::SlotGrant grant;
+    if (!wire::parse(data, length, grant) || !asked_slots_) {
+        return;
+    }
+    asked_slots_ = false;
+    if (grant.count == 0) {
+        return;
+    }
+    bool first = slots_size_ == 0;
+    if (grant.size < kLeastSlot ||
+        (!first && (grant.base != slots_base_ || grant.size != slots_size_ ||
+                    grant.region_id != slots_region_.id ||
+                    grant.region_key != slots_region_.key))) {
+        ucs_debug("fuselink: slots of peer %016lx that cannot be",
+                  peer_.uuid());
+        return;
+    }
+    if (first) {
+        slots_base_   = grant.base;
+        slots_size_   = grant.size;
+        slots_region_ = {grant.region_id, grant.region_key};
+        slots_keys_   = std::make_shared<NicKeys>();
+    }
+    wire::for_names(grant, data, length, [&](const wire::SlotName &name) {
+        if (!credits_.add({name.slot, name.turn})) {
+            ucs_debug("fuselink: peer %016lx lends slot %u twice",
+                      peer_.uuid(), name.slot);
+        }
+    });
+    pump();
+}
+
+void BulkSender::on_slot_recall(const void *data, size_t length)
+{
+    wire::SlotRecall recall;
+    if (!wire::parse(data, length, recall)) {
+        return;
+    }
+    std::vector<wire::SlotName> names; /* filled ones follow when empty */
+    for (const SlotLoan &loan : credits_.shrink(recall.keep)) {
+        names.push_back({loan.slot, loan.turn});
+    }
+    constexpr size_t kMost = 64; /* in a message that fits any rail */
+    for (size_t at = 0; at < names.size(); at += kMost) {
+        const size_t   count = std::min(kMost, names.size() - at);
+        wire::SlotBack back{};
+        back.header.type = static_cast<uint8_t>(wire::ControlType::SlotBack);
+        back.count       = static_cast<uint32_t>(count);
+        peer_.send_control(&back, sizeof(back), &names[at],
+                           count * sizeof(names[0]));
+    }
+}
+
+/* How a chunk for the peer's GPU would go on a path that has a put. */
+BulkSender::Carry BulkSender::carry_to_gpu(const Transfer &transfer,
+                                           const Path &path)
+{
+    if (credits_.held() == 0) {
+        return Carry::Messages;
+    }
+    if (path.rail.reads()) { /* both ends must be registered */
+        Engine &engine = peer_.engine();
+        Region  *region = region_of(transfer);
+        unsigned slot   = path.remote.memory;
+        if (slot >= wire::kMaxRails || region == nullptr) {
+            return Carry::Messages;
+        }
+        if (slots_keys_->state(slot) == NicKeys::State::Unknown) {
+            peer_.request_keys(slots_region_, slots_keys_);
+        }
+        if (slots_keys_->state(slot) != NicKeys::State::Known ||
+            slots_keys_->get(slot, path.rail.control().md()) ==
+                UCT_INVALID_RKEY ||
+            engine.nics().handle(*region, path.rail.memory()) == nullptr) {
+            return Carry::Messages;
+        }
+    }
+    return credits_.free() != 0 ? Carry::Slot : Carry::NotYet;
+}
+
+/* Puts the chunk into a slot. What tells the peer follows on the path, in turn
+ * with what goes by messages. */
+ucs_status_t BulkSender::post_to_slot(const Transfer &transfer, Path &path,
+                                      Chunk &chunk)
+{
+    uct_iov_t  iov{const_cast<char *>(data(chunk)), chunk.length,
+                   UCT_MEM_HANDLE_NULL, 0, 1};
+    uct_rkey_t rkey = UCT_INVALID_RKEY;
+    Engine    &engine = peer_.engine();
+    if (path.rail.reads()) { /* carry_to_gpu() has seen that both are there */
+        rkey     = slots_keys_->get(path.remote.memory,
+                                    path.rail.control().md());
+        iov.memh = engine.nics().handle(*region_of(transfer),
+                                        path.rail.memory());
+    }
+    chunk.loan      = credits_.take();
+    chunk.comp.func = on_put;
+    chunk.waits     = 2;
+    uint64_t     to     = slots_base_ +
+                          static_cast<uint64_t>(chunk.loan.slot) * slots_size_;
+    ucs_status_t status = uct_ep_put_zcopy(path.ep, &iov, 1, to, rkey,
+                                           &chunk.comp);
+    if (status == UCS_OK) {
+        chunk.waits = 1;
+        return UCS_INPROGRESS; /* until the peer says more */
+    }
+    if (status != UCS_INPROGRESS) {
+        credits_.untake(chunk.loan);
+    }
+    return status;
+}
+
+void BulkSender::on_put(uct_completion_t *comp)
+{
+    Chunk *chunk = reinterpret_cast<Chunk *>(comp);
+    chunk->path->sender.put_done(chunk);
+}
+
+/* The slot is full: the NIC has done its part, and the memory that it read is
+ * free for others. */
+void BulkSender::put_done(Chunk *chunk)
+{
+    Path &path = *chunk->path;
+    ucs_status_t status = chunk->comp.status;
+    if (status != UCS_OK) {
+        path.broken = true;
+        peer_.fail(status);
+    } else if (chunk->waits == 2) {
+        chunk->left = true;
+        path.ended(sched::Bytes(chunk->length), true);
+        if (chunk->staged != nullptr) {
+            --chunk->staged->users;
+            let_go(*chunk->staged);
+            chunk->staged = nullptr;
+        }
+    }
+    slot_step(chunk, status);
+    room_again();
+}
+
+/* One of the two things that a chunk in a slot waits for: its put, and the word
+ * that the slot was emptied. */
+void BulkSender::slot_step(Chunk *chunk, ucs_status_t status)
+{
+    if (chunk->status == UCS_OK) {
+        chunk->status = status;
+    }
+    if (--chunk->waits == 0) {
+        chunk->comp.status = chunk->status;
+        chunk_done(chunk);
+    }
+}
+
+} // namespace fuselink

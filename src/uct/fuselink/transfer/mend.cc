@@ -1,0 +1,378 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* BulkSender: a path that breaks.
+ *
+ * Its bytes go another way, but not before the peer has confirmed that nothing
+ * of the old connection will be executed any more: a late copy of them would hit
+ * memory that its user has got back by then. So
+ *
+ *     Broken   what the NIC still has ends, and our end of the connection
+ *     Told     the peer was told, and ends its end
+ *     Resting  it has answered: what was lost is sent again. The path is
+ *              connected again after a while, when it is wanted
+ *
+ * See "Failures" in docs/architecture.md. */
+
+#include "bulk.h"
+
+#include "../engine/engine.h"
+#include "../peer/peer.h"
+#include "clock.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+/* For completions of a connection that was told to give up. */
+constexpr sched::Nanos kEnd = sched::Nanos::millis(1000);
+/* The first rest, ms. Each is twice as long as the one before, up to 4 s. */
+constexpr int64_t  kRest        = 500;
+constexpr unsigned kMostDoubles = 3;
+/* A peer has failed when all paths have broken so often in a row, */
+constexpr unsigned kMostBreaks = 4;
+/* or the same bytes with so many paths: most likely because of these bytes. */
+constexpr uint8_t kMostTries = 3;
+
+/* Errors of a call, which say nothing of the connection. */
+bool is_calls_error(ucs_status_t status)
+{
+    return status == UCS_ERR_INVALID_PARAM || status == UCS_ERR_NO_MEMORY ||
+           status == UCS_ERR_UNSUPPORTED || status == UCS_ERR_EXCEEDS_LIMIT;
+}
+
+bool of_gpu(const Chunk &chunk)
+{
+    return chunk.transfer->from_gpu || chunk.transfer->to_gpu;
+}
+
+} // namespace
+
+/* It does not connect. The others go on without it; one that has worked before
+ * is tried again. */
+void BulkSender::not_connected(Path &path, ucs_status_t status)
+{
+    if (path.breaks == 0) {
+        leave_out(path);
+    } else {
+        break_path(path, status);
+    }
+}
+
+/* The rail did not take what it was given. */
+void BulkSender::post_failed(Path &path, ucs_status_t status)
+{
+    if (is_calls_error(status)) {
+        path.broken = true;
+        peer_.fail(status);
+    } else {
+        break_path(path, status);
+    }
+}
+
+void BulkSender::break_path(Path &path, ucs_status_t status)
+{
+    if (!path.usable() || peer_.failed()) {
+        return;
+    }
+    path.broken = true;
+    /* What is copied through slots has two ends to tell apart, which nobody
+     * has written yet. */
+    for (auto *list : {&path.parts, &path.unacked}) {
+        if (std::any_of(list->begin(), list->end(),
+                        [](const Chunk *chunk) { return of_gpu(*chunk); })) {
+            peer_.fail(status);
+            return;
+        }
+    }
+    ucs_debug("fuselink: path to %016lx breaks: %s -> %s: %s", peer_.uuid(),
+              path.rail.name().c_str(), path.remote.name.c_str(),
+              ucs_status_string(status));
+    path.state   = Path::State::Broken;
+    path.why     = status;
+    path.planned = 0;
+    path.blocked = path.retry = false;
+    path.until   = now_ns() + kEnd;
+    ++mending_;
+    planned_ = false;
+    peer_.engine().defer(peer_);
+}
+
+/* Keeps a chunk that ended with an error for another path. */
+bool BulkSender::lose(Chunk *chunk)
+{
+    Path &path = *chunk->path;
+    if (peer_.failed() || chunk->by_messages || of_gpu(*chunk) ||
+        is_calls_error(chunk->comp.status)) {
+        return false;
+    }
+    break_path(path, chunk->comp.status);
+    if (peer_.failed()) {
+        return false;
+    }
+    off_path(*chunk, false);
+    path.lost.push_back(chunk);
+    return true;
+}
+
+/* False if the peer has to be given up. */
+bool BulkSender::mend()
+{
+    sched::Nanos now = now_ns();
+    for (auto &path : paths_) {
+        mend(*path, now);
+    }
+    if (std::none_of(paths_.begin(), paths_.end(), [](const auto &path) {
+            return path->state == Path::State::Ready ||
+                   path->breaks < kMostBreaks;
+        })) {
+        ucs_warn("fuselink: no rail reaches peer %016lx any more: each of its "
+                 "%zu paths has failed %u times in a row", peer_.uuid(),
+                 paths_.size(), kMostBreaks);
+        return false;
+    }
+    auto any_rests = [this] {
+        return std::any_of(paths_.begin(), paths_.end(), [](const auto &path) {
+            return path->state == Path::State::Resting;
+        });
+    };
+    if (waits() && !peer_.failed() && any_rests() &&
+        std::none_of(paths_.begin(), paths_.end(),
+                     [](const auto &path) { return path->usable(); })) {
+        revive(now); /* nobody else would look at the clock */
+        pump();
+        peer_.engine().defer(peer_);
+    }
+    return true;
+}
+
+void BulkSender::mend(Path &path, sched::Nanos now)
+{
+    if (peer_.failed()) {
+        return;
+    }
+    if (path.state != Path::State::Broken) {
+        return; /* the peer's word, or the next transfer, brings it on */
+    }
+    uct_ep_h ep = path.ep == nullptr && path.link ? path.link->ep() : path.ep;
+    if (ep != nullptr && !path.cancelled) {
+        path.cancelled = true;
+        uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, nullptr);
+    }
+    if (path.on_nic == 0 || now > path.until) {
+        tear_down(path);
+    } else {
+        peer_.engine().defer(peer_);
+    }
+}
+
+/* Nothing comes from or goes to this end any more. */
+void BulkSender::tear_down(Path &path)
+{
+    uct_ep_h ep = path.link_owns() ? nullptr : path.ep;
+    path.ep     = nullptr;
+    if (ep != nullptr) {
+        peer_.engine().destroy_lane(ep); /* may lose chunks */
+    }
+    if (path.link) {
+        path.link->reset();
+    }
+    path.hook.queued = false;
+    path.state       = Path::State::Told;
+    wire::PathBroken message{};
+    message.header.type = static_cast<uint8_t>(wire::ControlType::PathBroken);
+    message.rail        = path.remote.index;
+    message.from        = path.rail.index();
+    message.next        = path.chunk_number;
+    peer_.send_control(&message, sizeof(message));
+}
+
+void BulkSender::on_path_quiet(const wire::PathQuiet &message)
+{
+    auto it = std::find_if(paths_.begin(), paths_.end(), [&](const auto &path) {
+        return path->rail.index() == message.rail &&
+               path->remote.index == message.from &&
+               path->state == Path::State::Told;
+    });
+    if (it == paths_.end()) {
+        ucs_debug("fuselink: peer %016lx is quiet on a path that is whole",
+                  peer_.uuid());
+        return;
+    }
+    Path &path = **it;
+    /* Only now: a peer that has gone does not answer, and needs no word for
+     * each of its connections. */
+    if (path.breaks == 0) {
+        ucs_warn("fuselink: rail %s to %s of peer %016lx has failed (%s): its "
+                 "data goes over the other rails until it connects again",
+                 path.rail.name().c_str(), path.remote.name.c_str(),
+                 peer_.uuid(), ucs_status_string(path.why));
+    }
+    path.state = Path::State::Resting;
+    path.until = now_ns() + sched::Nanos::millis(
+                                kRest << std::min(path.breaks, kMostDoubles));
+    path.breaks += path.breaks < kMostBreaks;
+
+    std::deque<Chunk *> lost;
+    lost.swap(path.lost);
+    for (auto *list : {&path.unacked, &path.parts}) {
+        for (Chunk *chunk : *list) {
+            off_path(*chunk, false);
+            lost.push_back(chunk);
+        }
+        list->clear();
+    }
+    auto is_served = [](const Chunk &chunk) {
+        return chunk.transfer->kind == Transfer::Kind::ServeGet &&
+               !chunk.by_messages;
+    };
+    /* Bytes that are in place, of which the peer has not heard. */
+    for (const wire::ChunkLanded &marker : path.announced) {
+        if (wire::chunk_before(marker.number, message.seen) ||
+            std::any_of(lost.begin(), lost.end(), [&](const Chunk *chunk) {
+                return is_served(*chunk) && chunk->number == marker.number;
+            })) {
+            continue;
+        }
+        wire::Landed landed{};
+        landed.header.type = static_cast<uint8_t>(wire::ControlType::Landed);
+        landed.op          = marker.op;
+        landed.length      = marker.length;
+        peer_.send_control(&landed, sizeof(landed));
+    }
+    path.announced.clear();
+    path.markers.clear();
+    for (Chunk *chunk : lost) {
+        Transfer *transfer  = chunk->transfer;
+        bool      announced = is_served(*chunk) &&
+                              wire::chunk_before(chunk->number, message.seen);
+        if (transfer->status == UCS_OK && !announced) {
+            requeue(chunk);
+            continue;
+        }
+        free_chunk(chunk);
+        --transfer->outstanding;
+        if (transfer->over()) {
+            finish(transfer);
+        }
+    }
+    peer_.engine().defer(peer_);
+    pump();
+}
+
+void BulkSender::requeue(Chunk *chunk)
+{
+    uint8_t tries = static_cast<uint8_t>(chunk->tries + 1);
+    again_queue_.push_back({chunk->transfer, chunk->offset, chunk->length,
+                            tries});
+    backlog_ += chunk->length;
+    free_chunk(chunk);
+    if (tries == kMostTries) {
+        ucs_warn("fuselink: %u connections to peer %016lx broke with the same "
+                 "bytes: given up", kMostTries, peer_.uuid());
+        peer_.fail(UCS_ERR_IO_ERROR);
+    }
+}
+
+/* Gives the pieces to paths, as far as there is room. */
+void BulkSender::send_again()
+{
+    while (!again_queue_.empty() && !peer_.failed()) {
+        Piece     piece    = again_queue_.front();
+        Transfer &transfer = *piece.transfer;
+        auto      at       = reinterpret_cast<uintptr_t>(transfer.buffer);
+        if (transfer.kind == Transfer::Kind::ServeGet &&
+            !peer_.engine().regions().contains(transfer.own_region,
+                                               at + piece.offset,
+                                               piece.length)) {
+            stop(&transfer, UCS_ERR_INVALID_ADDR);
+            continue;
+        }
+        Pick pick = choose(transfer, &piece);
+        if (pick.path == nullptr) {
+            return;
+        }
+        again_queue_.pop_front(); /* posting may end the transfer's others */
+        if (post_chunk(transfer, pick, &piece)) {
+            piece.offset += pick.length;
+            piece.length -= pick.length;
+        }
+        if (piece.length != 0 && transfer.status == UCS_OK) {
+            again_queue_.push_front(piece);
+            continue;
+        }
+        backlog_ -= piece.length;
+        --transfer.outstanding;
+        if (transfer.over()) {
+            finish(&transfer);
+        }
+    }
+}
+
+/* Of a transfer that is given up. */
+void BulkSender::drop_pieces(Transfer &transfer)
+{
+    for (auto it = again_queue_.begin(); it != again_queue_.end();) {
+        if (it->transfer != &transfer) {
+            ++it;
+            continue;
+        }
+        backlog_ -= it->length;
+        --transfer.outstanding;
+        it = again_queue_.erase(it);
+    }
+}
+
+/* The peer has failed. */
+void BulkSender::end_lost(Path &path, ucs_status_t status)
+{
+    while (!path.lost.empty()) {
+        Chunk    *chunk    = path.lost.front();
+        Transfer *transfer = chunk->transfer;
+        path.lost.pop_front();
+        broken_ = broken_ || transfer->kind == Transfer::Kind::ServeGet;
+        free_chunk(chunk);
+        --transfer->outstanding;
+        stop(transfer, status);
+    }
+}
+
+/* Paths that have rested may be connected again. */
+void BulkSender::revive(sched::Nanos now)
+{
+    for (auto &path : paths_) {
+        if (path->state == Path::State::Resting && now >= path->until) {
+            path->state     = Path::State::Idle;
+            path->cancelled = path->broken = path->connected = false;
+            path->chunks    = 0;
+            --mending_;
+        }
+    }
+}
+
+void BulkSender::mended(Path &path)
+{
+    path.breaks = 0;
+    ucs_info("fuselink: rail %s to %s of peer %016lx carries data again",
+             path.rail.name().c_str(), path.remote.name.c_str(), peer_.uuid());
+}
+
+void BulkSender::on_peer_broke(uint8_t own, uint8_t remote)
+{
+    for (auto &path : paths_) {
+        if (path->rail.index() == own && path->remote.index == remote &&
+            path->link && path->link->ep() != nullptr) {
+            break_path(*path, UCS_ERR_CONNECTION_RESET);
+        }
+    }
+}
+
+bool BulkSender::torn_down(uint8_t own, uint8_t remote) const
+{
+    return std::none_of(paths_.begin(), paths_.end(), [&](const auto &path) {
+        return path->rail.index() == own && path->remote.index == remote &&
+               path->link && path->link->ep() != nullptr;
+    });
+}
+
+} // namespace fuselink

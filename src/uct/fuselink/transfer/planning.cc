@@ -1,0 +1,161 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "planning.h"
+
+#include "../../../ucs_ext/hash.h"
+#include "../engine/engine.h"
+#include "../peer/peer.h"
+#include "bulk.h"
+
+#include <algorithm>
+#include <span>
+
+namespace fuselink {
+namespace {
+
+/* Longer than a plan takes by far, short against a transfer that is worth one.
+ * What is posted together is posted within it. */
+constexpr sched::Nanos kPause = sched::Nanos::millis(1);
+
+/* While a plan is followed it is looked at again: loads change. */
+constexpr sched::Nanos kAgain = sched::Nanos::millis(8);
+
+/* A plan must end earlier by this part: speeds are measured, and in what is
+ * balanced they alone make plans that look better. */
+constexpr double kWorth = 0.15;
+
+constexpr uint32_t kDemands = 64;
+constexpr uint32_t kLinks   = 512;
+constexpr uint32_t kPaths   = 1024;
+
+/* The peer's NIC: those of one host that reach us by the same address are the
+ * same, whichever process names it. */
+uint64_t key_of(const Path &path)
+{
+    const auto &address = path.remote.device_address;
+    Hash hash(path.sender.peer().uuid() >> (64 - wire::kUuidNetworkBits));
+    hash.add({reinterpret_cast<const char *>(address.data()),
+              address.size()});
+    return hash.value();
+}
+
+} // namespace
+
+/* The paths of a sender that counts, in their order: where each leads. */
+void Planning::see(const BulkSender &sender)
+{
+    for (const auto &path : sender.paths()) {
+        if (!sender.in_play(*path)) {
+            continue;
+        }
+        const uint64_t key = key_of(*path);
+        size_t i           = 0;
+        while (i < receivers_.size() && receivers_[i].key != key) {
+            ++i;
+        }
+        if (i == receivers_.size()) {
+            receivers_.push_back({key, {}, {}});
+        }
+        Receiver &receiver = receivers_[i];
+        Way       way{path->rail.index(), static_cast<uint32_t>(i),
+                      path->full_rate()};
+        receiver.load += path->meter.in_flight();
+        receiver.rate  = std::max(receiver.rate, way.rate);
+        ways_.push_back(way);
+    }
+}
+
+/* Who has something to send, and over what. */
+void Planning::collect()
+{
+    senders_.clear();
+    receivers_.clear();
+    ways_.clear();
+    for (const auto &[uuid, peer] : engine_.peers()) {
+        BulkSender &sender = peer->bulk();
+        sender.drop_plan();
+        if (peer->failed() || sender.backlog() == 0) {
+            continue;
+        }
+        const size_t first = ways_.size();
+        see(sender);
+        senders_.push_back({&sender, first, ways_.size() - first});
+    }
+}
+
+/* Adds a sender's demand, and what it would put on links if it were divided by
+ * the speeds of its paths. */
+uint32_t Planning::offer(const Sender &from, double &soonest)
+{
+    const std::span<const Way> ways{ways_.data() + from.first, from.ways};
+    const BulkSender &sender = *from.sender;
+    const auto nics          = static_cast<uint32_t>(engine_.rails().size());
+    sched::Planner::Path paths[sched::max_paths];
+    double sum = 0;
+    for (const Way &way : ways) {
+        sum += way.rate.bytes_per_second();
+    }
+    for (size_t i = 0; i < ways.size(); ++i) {
+        const Way &way     = ways[i];
+        const double bytes = static_cast<double>(sender.backlog()) *
+                             way.rate.bytes_per_second() / std::max(sum, 1.0);
+        paths[i] = {way.nic, nics + way.receiver};
+        for (uint32_t link : {paths[i].tx, paths[i].rx}) {
+            loads_[link] += bytes / std::max(rates_[link], 1.0);
+            soonest       = std::max(soonest, loads_[link]);
+        }
+    }
+    return planner_->add_demand(sender.peer().uuid(),
+                                sched::Bytes(sender.backlog()),
+                                {paths, ways.size()});
+}
+
+/* True if a plan is followed. */
+bool Planning::solve()
+{
+    if (planner_ == nullptr) {
+        planner_ = std::make_unique<sched::Planner>(
+            sched::Planner::Maxima{kLinks, kDemands, kPaths});
+    }
+    planner_->begin();
+    loads_.clear();
+    rates_.clear();
+    auto add_link = [&](sched::Rate rate, sched::Bytes load) {
+        loads_.push_back((load / rate).as_seconds());
+        rates_.push_back(rate.bytes_per_second());
+        return planner_->add_link(rate, load) != sched::Planner::none;
+    };
+    bool fits = true;
+    for (const auto &rail : engine_.rails()) {
+        const sched::SharedNic &nic = rail->nic.shared();
+        fits = fits && add_link(nic.rate, nic.in_flight + nic.ahead);
+    }
+    for (const Receiver &receiver : receivers_) {
+        fits = fits && add_link(receiver.rate, receiver.load);
+    }
+    double unplanned = 0;
+    for (size_t i = 0; fits && i < senders_.size(); ++i) {
+        fits = offer(senders_[i], unplanned) == i;
+    }
+    if (!fits ||
+        planner_->solve() > unplanned * (1 - kWorth)) {
+        return false;
+    }
+    for (size_t i = 0; i < senders_.size(); ++i) {
+        senders_[i].sender->take_plan(planner_->split(static_cast<uint32_t>(i)));
+    }
+    return true;
+}
+
+void Planning::plan(sched::Nanos now)
+{
+    collect();
+    due_  = senders_.size() > 1 && solve();
+    next_ = now + (due_ ? kAgain : kPause);
+    if (due_) {
+        ++followed_;
+        ucs_trace("fuselink: plan %lu for %zu peers", followed_,
+                  senders_.size());
+    }
+}
+
+} // namespace fuselink

@@ -1,0 +1,101 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TRANSFER_PLANNING_H
+#define FUSELINK_TRANSFER_PLANNING_H
+
+#include "../sched/planner.h"
+#include "../sched/units.h"
+#include "../ucx.h"
+
+#include <memory>
+#include <vector>
+
+namespace fuselink {
+
+class BulkSender;
+class Engine;
+struct Path;
+
+/**
+ * Plans for the transfers of an engine that are under way to several peers at
+ * once, as in an alltoallv. Links are our NICs and those of the peers, each
+ * with what is on it already; peers on the same NIC share the link.
+ *
+ * A plan is followed only where it matters: if it would end clearly earlier
+ * than dividing each transfer by the speeds of its NICs. That is so where some
+ * peers are reached by fewer NICs than others, or where links are loaded
+ * unequally; not in balanced traffic.
+ *
+ * Belongs to the engine's thread.
+ */
+class Planning {
+public:
+    /** @param wanted the policy follows plans */
+    Planning(Engine &engine, bool wanted) : engine_(engine), wanted_(wanted) {}
+
+    /** A transfer begins. Small ones are not worth it. */
+    void note(size_t length)
+    {
+        if (ucs_unlikely(wanted_ && length >= kLeast)) {
+            due_ = true;
+        }
+    }
+    /** Makes a plan if transfers have begun since the last one, and that was
+     *  not just now. */
+    void refresh(sched::Nanos now)
+    {
+        if (ucs_unlikely(due_) && now >= next_) {
+            plan(now);
+        }
+    }
+    /** How many plans were made that are followed. */
+    uint64_t followed() const { return followed_; }
+
+private:
+    /* Shorter ones are over before it matters. */
+    static constexpr size_t kLeast = 128 << 10;
+
+    /* A NIC of peers, as far as we send there. */
+    struct Receiver {
+        uint64_t     key;
+        sched::Rate  rate;
+        sched::Bytes load;
+    };
+
+    /* A path in play. */
+    struct Way {
+        uint32_t    nic;      /* ours */
+        uint32_t    receiver; /* in receivers_ */
+        sched::Rate rate;
+    };
+
+    /* Who has something to send, and over which ways. */
+    struct Sender {
+        BulkSender *sender;
+        size_t      first; /* in ways_ */
+        size_t      ways;
+    };
+
+    void     plan(sched::Nanos now);
+    void     collect();
+    void     see(const BulkSender &sender);
+    bool     solve();
+    uint32_t offer(const Sender &from, double &soonest);
+
+    Engine                         &engine_;
+    const bool                      wanted_;
+    bool                            due_ = false;
+    sched::Nanos                    next_;
+    uint64_t                        followed_ = 0;
+
+    /* Of the plan that is being made. */
+    std::unique_ptr<sched::Planner> planner_; /* once it is needed */
+    std::vector<Sender>             senders_;
+    std::vector<Way>                ways_;
+    std::vector<Receiver>           receivers_;
+    std::vector<double>             rates_; /* bytes per second, by link */
+    std::vector<double>             loads_; /* seconds, by link, unplanned */
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,40 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_CUDASIM_MAPPING_H
+#define FUSELINK_CUDASIM_MAPPING_H
+
+#include <cstddef>
+#include <memory>
+
+namespace cudasim {
+
+/**
+ * A stretch of a file that is mapped twice: under the address that the program
+ * gets, where nothing can be read or written, so that a program which takes
+ * GPU memory for host memory crashes as it does on a GPU; and under an alias
+ * that only the emulator knows.
+ */
+class Mapping {
+public:
+    /** @return nullptr if there is no address space or no such file */
+    static std::shared_ptr<Mapping> make(int fd, size_t offset, size_t size);
+
+    ~Mapping();
+    Mapping(const Mapping &)            = delete;
+    Mapping &operator=(const Mapping &) = delete;
+
+    char  *base() const { return base_; }
+    char  *alias() const { return alias_; }
+    size_t size() const { return size_; }
+
+private:
+    Mapping(char *base, char *alias, size_t size)
+        : base_(base), alias_(alias), size_(size) {}
+
+    char  *base_;
+    char  *alias_;
+    size_t size_;
+};
+
+} // namespace cudasim
+
+#endif

@@ -1,0 +1,45 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""Which cases run on which cluster."""
+
+import subprocess
+from pathlib import Path
+
+from fuselink_bench import programs
+from fuselink_cluster import Cluster, ClusterError
+
+from . import info, records, top
+from .hosts import Hosts
+from .report import Report
+
+
+def _build(source, build):
+    folder = Path(build) / "test-tools"
+    programs.build(folder)
+    for compiler, name in (("cc", "scribble"), ("mpicc", "kill-me")):
+        subprocess.run([compiler, "-O1", "-Wall", "-Wextra", "-o",
+                        str(folder / name),
+                        str(source / f"test/tools/{name}.c")], check=True)
+    return folder
+
+
+def main(source, patterns, environ):
+    build = environ.get("FUSELINK_BUILD")
+    if not build:
+        print("FUSELINK_BUILD is to name the folder of a finished build")
+        return 1
+    build = Path(build).resolve()
+    environ.setdefault("FUSELINK_LIB", str(
+        build / "src/uct/fuselink/.libs/libuct_fuselink.so.0"))
+    report = Report(patterns)
+    folder = _build(source, build)
+    try:
+        with Cluster(prefix="test-tools", rates=["200mbit"] * 4) as cluster:
+            hosts = Hosts(source, build, folder, cluster)
+            for module in (top, info, records):
+                for case in module.CASES:
+                    name = f"{module.__name__.rpartition('.')[2]}." \
+                           f"{case.__name__}"
+                    report.check(name, case, hosts)
+    except ClusterError as error:
+        report.not_ok("the cluster", str(error))
+    return report.finish()

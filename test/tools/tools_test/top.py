@@ -1,0 +1,160 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""fuselink_top."""
+
+import json
+import re
+import time
+
+from .report import expect
+
+# What a byte of data costs on the wire in headers and short messages, at most.
+_OVERHEAD = 1.05
+
+
+def _reading(hosts, host, *words):
+    status, out, err = hosts.use(host, "fuselink_top", "--once", "--json",
+                                 "--interval", "0.3", *words)
+    expect(status == 0 and err == "", status, err)
+    return json.loads(out)
+
+
+def _lines(reading, direction):
+    return {line["nic"]: line for line in reading["nics"]
+            if line["direction"] == direction}
+
+
+def _completed(line):
+    return sum(part["completed_bytes"] for part in line["processes"])
+
+
+def wait_for(hosts, host, job, condition, seconds=60):
+    """The first reading for which condition holds, while the job runs."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and job.running():
+        reading = _reading(hosts, host)
+        if condition(reading):
+            return reading
+    expect(False, "never seen while the job ran:", job.result)
+
+
+def job_is_well(job):
+    status, out, err = job.result
+    expect(status == 0, f"the job ended with {status}:", out, err)
+
+
+def no_board(hosts):
+    """Nobody uses fuselink: an empty table, one line, no error."""
+    status, out, err = hosts.use(0, "fuselink_top", "--once", "--interval",
+                                 "0.05")
+    expect(status == 0 and err == "", status, err)
+    lines = out.splitlines()
+    expect(len(lines) == 2 and lines[0].startswith("NIC") and
+           "no load board" in lines[1], out)
+    reading = _reading(hosts, 0)
+    expect(reading["boards"] == 0 and reading["nics"] == [] and
+           reading["processes"] == [], reading)
+    expect("shm" not in hosts.run(0, "ls", "/dev/shm")[1], "left behind")
+
+
+def arguments(hosts):
+    for words, text in ((["--interval", "0"], "0.05 to 3600"),
+                        (["--interval", "1x"], "0.05 to 3600"),
+                        (["--often"], "--often"),
+                        (["--prometheus"], "--prometheus"),
+                        (["--prometheus", ""], "name of a file")):
+        status, out, err = hosts.use(0, "fuselink_top", *words)
+        expect(status == 2 and out == "" and text in err and
+               err.count("\n") == 1, words, status, out, err)
+    status, _, err = hosts.use(0, "fuselink_top", "--once", "--prometheus",
+                               "/nowhere/x.prom")
+    expect(status == 1 and "/nowhere/x.prom" in err, status, err)
+    for words in (["--help"], ["--version"]):
+        status, out, err = hosts.use(0, "fuselink_top", *words)
+        expect(status == 0 and "fuselink_top" in out and err == "", words)
+
+
+def job_is_shown(hosts):
+    """Every NIC, both ranks of a host, and as many bytes as the kernel counts
+    on the NICs."""
+    before = hosts.cluster.counters()
+    with hosts.background("flow", "--size", 4000000, "--warmup", 0.5,
+                          "--time", 8) as job:
+        def enough(direction):
+            return lambda reading: sum(
+                _completed(line)
+                for line in _lines(reading, direction).values()) > 120e6
+        sender = wait_for(hosts, 0, job, enough("out"))
+        receiver = wait_for(hosts, 1, job, enough("in"))
+    job_is_well(job)
+    for host, reading, direction, counter, ranks in (
+            (0, sender, "out", "tx", {"0", "1"}),
+            (1, receiver, "in", "rx", {"2", "3"})):
+        lines = _lines(reading, direction)
+        expect(set(lines) == set(hosts.cluster.nics), lines.keys())
+        expect({one["rank"] for one in reading["processes"]} == ranks,
+               reading["processes"])
+        expect(all(one["program"] == "flow" and one["pid"] > 0
+                   for one in reading["processes"]), reading["processes"])
+        for nic, line in lines.items():
+            moved = line["nic_bytes"] - before[f"host{host}"][nic][counter]
+            in_flight = line["in_flight_bytes"] + 1e6
+            expect(_completed(line) <= moved <=
+                   (_completed(line) + in_flight) * _OVERHEAD,
+                   f"host{host} {nic} {direction}: the processes say",
+                   _completed(line), "the kernel", moved)
+            expect(abs(sum(part["bytes_per_second"]
+                           for part in line["processes"]) -
+                       line["bytes_per_second"]) < 1, line)
+
+
+def text_and_prometheus(hosts):
+    with hosts.background("flow", "--size", 4000000, "--warmup", 0.5,
+                          "--time", 8) as job:
+        wait_for(hosts, 0, job, lambda reading: any(
+            line["bytes_per_second"] > 0 for line in reading["nics"]))
+        status, text, err = hosts.use(0, "fuselink_top", "--once",
+                                      "--interval", "0.5")
+        expect(status == 0 and err == "", err)
+        name = f"/tmp/fuselink-{hosts.cluster.name}.prom"
+        status, out, err = hosts.use(0, "fuselink_top", "--once",
+                                     "--prometheus", name)
+        expect(status == 0 and out == err == "", out, err)
+        _, metrics, _ = hosts.run(0, "cat", name)
+        hosts.run(0, "rm", name)
+    job_is_well(job)
+    expect(re.search(r"^nic0 +out +\d", text, re.M) and
+           re.search(r"flow\[\d+\] rank [01] \d", text), text)
+    samples = {}
+    for line in metrics.splitlines():
+        if not line.startswith("#"):
+            match = re.fullmatch(r"(\w+)(\{(?:\w+=\"[^\"]*\",?)*\})? (\d+)",
+                                 line)
+            expect(match, "no sample:", line)
+            samples.setdefault(match[1], []).append((match[2], int(match[3])))
+    expect(sum(value for _, value in
+               samples["fuselink_completed_bytes_total"]) > 0, metrics)
+    for name in samples:
+        expect(f"# TYPE {name} " in metrics and f"# HELP {name} " in metrics,
+               name)
+
+
+def hostile_board(hosts):
+    """Somebody writes nonsense all over the board: what is shown stays
+    well-formed, and the job does not mind."""
+    with hosts.background("flow", "--size", 4000000, "--warmup", 0.5,
+                          "--time", 8) as job:
+        wait_for(hosts, 0, job, lambda reading: reading["processes"])
+        with hosts.scribbling(0, 3) as scribble:
+            count = 0
+            while scribble.running():
+                _reading(hosts, 0)
+                status, out, err = hosts.use(0, "fuselink_top", "--once",
+                                             "--interval", "0.05")
+                expect(status == 0 and err == "" and out.isascii() and
+                       "\033" not in out, status, out, err)
+                count += 1
+        expect(scribble.result[0] == 0 and count > 0, scribble.result, count)
+    job_is_well(job)
+
+
+CASES = [no_board, arguments, job_is_shown, text_and_prometheus, hostile_board]

@@ -1,0 +1,222 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "hop/slot_ledger.h"
+#include "transfer/credits.h"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace {
+
+using fuselink::Credits;
+using fuselink::SlotLedger;
+using fuselink::SlotLoan;
+
+TEST(SlotLedger, TakesEachSlotOnce)
+{
+    SlotLedger ledger(3);
+    std::set<uint32_t> taken;
+    for (int i = 0; i < 3; ++i) {
+        auto slot = ledger.take();
+        ASSERT_TRUE(slot);
+        EXPECT_LT(*slot, 3u);
+        EXPECT_TRUE(taken.insert(*slot).second);
+    }
+    EXPECT_FALSE(ledger.take());
+    ledger.give(1);
+    EXPECT_EQ(ledger.take(), 1u);
+}
+
+TEST(SlotLedger, LendsHalfAtMost)
+{
+    SlotLedger ledger(8);
+    EXPECT_EQ(ledger.lend(1, 100).size(), 4u);
+    EXPECT_EQ(ledger.lend(1, 100).size(), 0u);
+    EXPECT_EQ(ledger.lend(2, 1).size(), 0u);
+    EXPECT_EQ(ledger.free(), 4u);
+}
+
+TEST(SlotLedger, LendsOnlyWhatIsWanted)
+{
+    SlotLedger ledger(8);
+    EXPECT_EQ(ledger.lend(1, 0).size(), 0u);
+    EXPECT_EQ(ledger.lend(1, 3).size(), 3u);
+    EXPECT_EQ(ledger.lend(1, 3).size(), 0u);
+    EXPECT_EQ(ledger.lent(1), 3u);
+}
+
+TEST(SlotLedger, OneSlotIsLent)
+{
+    SlotLedger ledger(1);
+    EXPECT_EQ(ledger.lend(1, 5).size(), 1u);
+    EXPECT_FALSE(ledger.take());
+}
+
+TEST(SlotLedger, FillsOncePerTurn)
+{
+    SlotLedger ledger(4);
+    SlotLoan loan = ledger.lend(1, 1)[0];
+    EXPECT_TRUE(ledger.fill(1, loan));
+    EXPECT_FALSE(ledger.fill(1, loan));
+    EXPECT_TRUE(ledger.empty(loan.slot));
+    EXPECT_FALSE(ledger.fill(1, loan)); /* a word that is late */
+    ++loan.turn;
+    EXPECT_TRUE(ledger.fill(1, loan));
+}
+
+TEST(SlotLedger, BelievesNoStranger)
+{
+    SlotLedger ledger(8);
+    SlotLoan loan = ledger.lend(1, 1)[0];
+    EXPECT_FALSE(ledger.fill(2, loan));
+    EXPECT_FALSE(ledger.fill(1, {loan.slot + 8, loan.turn}));
+    EXPECT_FALSE(ledger.fill(1, {UINT32_MAX, loan.turn}));
+    EXPECT_FALSE(ledger.fill(1, {loan.slot, loan.turn + 1}));
+    EXPECT_FALSE(ledger.give_back(2, loan));
+    EXPECT_FALSE(ledger.fill(0, {loan.slot == 0 ? 1u : 0u, 0}));
+    uint32_t own = *ledger.take();
+    EXPECT_FALSE(ledger.fill(1, {own, 0}));
+    EXPECT_FALSE(ledger.fill(0, {own, 0}));
+    EXPECT_TRUE(ledger.fill(1, loan));
+    EXPECT_FALSE(ledger.give_back(1, loan)); /* it is full */
+}
+
+TEST(SlotLedger, ThoseWithMoreThanTheirShareLoseIt)
+{
+    SlotLedger ledger(8);
+    auto first = ledger.lend(1, 4);
+    ASSERT_EQ(first.size(), 4u);
+    EXPECT_TRUE(ledger.debtors().empty());
+    EXPECT_EQ(ledger.lend(2, 4).size(), 0u);
+    EXPECT_EQ(ledger.share(), 2u);
+    ASSERT_EQ(ledger.debtors().size(), 1u);
+    EXPECT_EQ(ledger.debtors()[0], 1u);
+    ASSERT_TRUE(ledger.fill(1, first[0]));
+    EXPECT_FALSE(ledger.empty(first[0].slot));
+    EXPECT_TRUE(ledger.give_back(1, first[1]));
+    EXPECT_TRUE(ledger.debtors().empty());
+    EXPECT_EQ(ledger.lend(2, 4).size(), 2u);
+}
+
+TEST(SlotLedger, ForgetsWhoIsGone)
+{
+    SlotLedger ledger(8);
+    auto loans = ledger.lend(1, 4);
+    ASSERT_TRUE(ledger.fill(1, loans[0]));
+    ledger.forget(1, false);
+    EXPECT_EQ(ledger.free(), 7u); /* one is still being read */
+    EXPECT_FALSE(ledger.empty(loans[0].slot));
+    EXPECT_EQ(ledger.free(), 8u);
+    EXPECT_FALSE(ledger.fill(1, loans[1]));
+}
+
+TEST(SlotLedger, DoesNotUseAgainWhatMayBeWritten)
+{
+    SlotLedger ledger(8);
+    auto loans = ledger.lend(1, 4);
+    ASSERT_TRUE(ledger.fill(1, loans[0]));
+    ledger.forget(1, true);
+    EXPECT_FALSE(ledger.empty(loans[0].slot));
+    EXPECT_EQ(ledger.free(), 4u);
+    std::set<uint32_t> lost;
+    for (const SlotLoan &loan : loans) {
+        lost.insert(loan.slot);
+    }
+    while (auto slot = ledger.take()) {
+        EXPECT_FALSE(lost.count(*slot));
+    }
+}
+
+TEST(Credits, TakesWhatWasLent)
+{
+    Credits credits;
+    EXPECT_TRUE(credits.add({5, 1}));
+    EXPECT_FALSE(credits.add({5, 2}));
+    EXPECT_FALSE(credits.add({Credits::kMostSlots, 1}));
+    EXPECT_EQ(credits.held(), 1u);
+    SlotLoan loan = credits.take();
+    EXPECT_EQ(loan.slot, 5u);
+    EXPECT_EQ(credits.free(), 0u);
+    EXPECT_EQ(credits.held(), 1u);
+    EXPECT_FALSE(credits.add({5, 2})); /* it is full */
+    credits.emptied(loan, true);
+    EXPECT_EQ(credits.take().turn, 2u);
+    credits.emptied({5, 2}, false);
+    EXPECT_EQ(credits.held(), 0u);
+    EXPECT_TRUE(credits.add({5, 9}));
+}
+
+TEST(Credits, GivesBackWhatIsNotFilled)
+{
+    Credits credits;
+    for (uint32_t i = 0; i < 6; ++i) {
+        credits.add({i, 1});
+    }
+    credits.take();
+    credits.take();
+    EXPECT_EQ(credits.shrink(3).size(), 3u);
+    EXPECT_EQ(credits.held(), 3u);
+    EXPECT_EQ(credits.shrink(0).size(), 1u);
+    EXPECT_EQ(credits.held(), 2u);
+    EXPECT_EQ(credits.shrink(0).size(), 0u);
+}
+
+/* Both sides, with words that take their time: they never disagree about a slot,
+ * and no slot is with two. */
+TEST(Credits, AgreeWithTheLedger)
+{
+    std::mt19937 random(1);
+    SlotLedger ledger(16);
+    struct Side {
+        Credits               credits;
+        std::vector<SlotLoan> full;
+    };
+    std::map<uint32_t, Side> sides;
+    for (int step = 0; step < 20000; ++step) {
+        uint32_t who  = 1 + random() % 3;
+        Side    &side = sides[who];
+        switch (random() % 6) {
+        case 0:
+            for (const SlotLoan &loan : ledger.lend(who, random() % 10)) {
+                ASSERT_TRUE(side.credits.add(loan));
+            }
+            break;
+        case 1:
+        case 2:
+            if (side.credits.free() != 0) {
+                SlotLoan loan = side.credits.take();
+                ASSERT_TRUE(ledger.fill(who, loan));
+                side.full.push_back(loan);
+            }
+            break;
+        case 3:
+        case 4:
+            if (!side.full.empty()) {
+                size_t   i    = random() % side.full.size();
+                SlotLoan loan = side.full[i];
+                side.full.erase(side.full.begin() + static_cast<long>(i));
+                side.credits.emptied(loan, ledger.empty(loan.slot));
+            }
+            break;
+        case 5:
+            for (uint32_t debtor : ledger.debtors()) {
+                Credits &credits = sides[debtor].credits;
+                for (const SlotLoan &loan : credits.shrink(ledger.share())) {
+                    ASSERT_TRUE(ledger.give_back(debtor, loan));
+                }
+            }
+            break;
+        }
+        uint32_t lent = 0;
+        for (auto &[one, its] : sides) {
+            ASSERT_EQ(its.credits.held(), ledger.lent(one));
+            lent += ledger.lent(one);
+        }
+        ASSERT_LE(lent, 8u);
+        ASSERT_EQ(lent + ledger.free(), 16u);
+    }
+}
+
+} // namespace

@@ -1,0 +1,330 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "relay/hall.h"
+
+#include <gtest/gtest.h>
+#include <set>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+using fuselink::ProcessId;
+using fuselink::RelayHall;
+using State = RelayHall::State;
+
+RelayHall::Offer offer_of(uint32_t slots)
+{
+    RelayHall::Offer offer;
+    offer.base      = 0x10000;
+    offer.slot_size = 4096;
+    offer.slots     = slots;
+    return offer;
+}
+
+/* A process that is gone. */
+ProcessId dead()
+{
+    int pipes[2];
+    EXPECT_EQ(pipe(pipes), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        uint64_t word = ProcessId::self().word();
+        _exit(write(pipes[1], &word, sizeof(word)) == sizeof(word) ? 0 : 1);
+    }
+    uint64_t word = 0;
+    EXPECT_EQ(read(pipes[0], &word, sizeof(word)), ssize_t{sizeof(word)});
+    close(pipes[0]);
+    close(pipes[1]);
+    waitpid(pid, nullptr, 0);
+    return ProcessId(word);
+}
+
+struct Two {
+    std::shared_ptr<RelayHall> hall  = RelayHall::make_private();
+    uint32_t agent = *hall->sit(ProcessId::self(), {1, 100});
+    uint32_t mine  = *hall->sit(ProcessId::self(), {2, 200});
+
+    std::optional<RelayHall::Place> take()
+    {
+        auto offer = hall->offer_of(agent);
+        return offer ? hall->take(agent, *offer, mine) : std::nullopt;
+    }
+};
+
+TEST(RelayHall, SeatsAreForOne)
+{
+    auto hall = RelayHall::make_private();
+    std::set<uint32_t> seats;
+    for (uint32_t i = 0; i < RelayHall::kSeats; ++i) {
+        auto seat = hall->sit(ProcessId::self(), {});
+        ASSERT_TRUE(seat);
+        EXPECT_TRUE(seats.insert(*seat).second);
+    }
+    EXPECT_FALSE(hall->sit(ProcessId::self(), {}));
+    hall->stand_up(5);
+    EXPECT_FALSE(hall->at(5));
+    EXPECT_EQ(hall->sit(ProcessId::self(), {}), 5u);
+}
+
+TEST(RelayHall, TheSeatOfTheDeadIsTaken)
+{
+    auto      hall = RelayHall::make_private();
+    ProcessId gone = dead();
+    for (uint32_t i = 0; i < RelayHall::kSeats; ++i) {
+        ASSERT_TRUE(hall->sit(i == 7 ? gone : ProcessId::self(), {}));
+    }
+    hall->offer(7, offer_of(4));
+    EXPECT_EQ(hall->sit(ProcessId::self(), {3, 300}), 7u);
+    EXPECT_FALSE(hall->offer_of(7));
+    EXPECT_EQ(hall->host_of(7).magic, 3u);
+}
+
+TEST(RelayHall, OffersAreSeen)
+{
+    Two two;
+    EXPECT_FALSE(two.hall->offer_of(two.agent));
+    EXPECT_FALSE(two.take());
+    two.hall->offer(two.agent, offer_of(4));
+    ASSERT_TRUE(two.hall->offer_of(two.agent));
+    EXPECT_EQ(two.hall->offer_of(two.agent)->slots, 4u);
+    two.hall->withdraw(two.agent);
+    EXPECT_FALSE(two.hall->offer_of(two.agent));
+    two.hall->offer(two.agent, offer_of(5));
+    EXPECT_EQ(two.hall->offer_of(two.agent)->slots, 5u);
+}
+
+TEST(RelayHall, OffersThatCannotBeAreNone)
+{
+    Two two;
+    auto wrong = [&](auto &&change) {
+        RelayHall::Offer offer = offer_of(4);
+        change(offer);
+        two.hall->offer(two.agent, offer);
+        return !two.hall->offer_of(two.agent);
+    };
+    using Offer = RelayHall::Offer;
+    EXPECT_TRUE(wrong([](Offer &o) { o.slots = 0; }));
+    EXPECT_TRUE(wrong([](Offer &o) { o.slots = RelayHall::kSlots + 1; }));
+    EXPECT_TRUE(wrong([](Offer &o) { o.slot_size = 0; }));
+    EXPECT_TRUE(wrong([](Offer &o) { o.key_length = Offer::kMostKey + 1; }));
+    EXPECT_TRUE(wrong([](Offer &o) { o.device_length = UINT32_MAX; }));
+    EXPECT_TRUE(wrong([](Offer &o) { o.iface_length = 65; }));
+    EXPECT_TRUE(wrong([](Offer &o) { o.base = UINT64_MAX - 4096; }));
+    EXPECT_FALSE(wrong([](Offer &) {}));
+}
+
+TEST(RelayHall, AJobFromBeginningToEnd)
+{
+    Two two;
+    two.hall->offer(two.agent, offer_of(1));
+    auto place = two.take();
+    ASSERT_TRUE(place);
+    EXPECT_EQ(two.hall->look(*place, two.mine), State::Taken);
+    EXPECT_FALSE(two.take()); /* there is one */
+
+    uint32_t       slot;
+    RelayHall::Job job;
+    EXPECT_FALSE(two.hall->next(two.agent, slot, job));
+    two.hall->post(*place, two.mine, {123, 45, 0, true});
+    EXPECT_EQ(two.hall->look(*place, two.mine), State::Posted);
+    ASSERT_TRUE(two.hall->next(two.agent, slot, job));
+    EXPECT_EQ(slot, place->slot);
+    EXPECT_EQ(job.host_offset, 123u);
+    EXPECT_EQ(job.length, 45u);
+    EXPECT_EQ(job.seat, two.mine);
+    EXPECT_TRUE(job.out);
+    EXPECT_EQ(two.hall->look(*place, two.mine), State::Running);
+    EXPECT_FALSE(two.hall->next(two.agent, slot, job)); /* it has it */
+    two.hall->done(two.agent, slot, true);
+    EXPECT_EQ(two.hall->look(*place, two.mine), State::Done);
+    two.hall->give(*place, two.mine);
+    EXPECT_TRUE(two.take());
+}
+
+TEST(RelayHall, JobsAreDoneInOrder)
+{
+    Two two;
+    two.hall->offer(two.agent, offer_of(3));
+    std::vector<RelayHall::Place> places;
+    for (int i = 0; i < 3; ++i) {
+        places.push_back(*two.take());
+    }
+    for (int i : {2, 0, 1}) {
+        two.hall->post(places[static_cast<size_t>(i)], two.mine,
+                       {0, static_cast<uint32_t>(i + 1), 0, false});
+    }
+    uint32_t       slot;
+    RelayHall::Job job;
+    for (uint32_t length : {3u, 1u, 2u}) {
+        ASSERT_TRUE(two.hall->next(two.agent, slot, job));
+        EXPECT_EQ(job.length, length);
+        EXPECT_FALSE(job.out);
+    }
+}
+
+TEST(RelayHall, AFailedJobIsSeen)
+{
+    Two two;
+    two.hall->offer(two.agent, offer_of(1));
+    auto place = two.take();
+    two.hall->post(*place, two.mine, {});
+    uint32_t       slot;
+    RelayHall::Job job;
+    ASSERT_TRUE(two.hall->next(two.agent, slot, job));
+    two.hall->done(two.agent, slot, false);
+    EXPECT_EQ(two.hall->look(*place, two.mine), State::Failed);
+    two.hall->give(*place, two.mine);
+    EXPECT_TRUE(two.take());
+}
+
+TEST(RelayHall, WhoseSeatIsAnothersHasFailed)
+{
+    Two two;
+    two.hall->offer(two.agent, offer_of(1));
+    auto place = two.take();
+    two.hall->post(*place, two.mine, {});
+    two.hall->stand_up(two.agent);
+    EXPECT_EQ(two.hall->look(*place, two.mine), State::Failed);
+    EXPECT_EQ(two.hall->sit(dead(), {}), two.agent);
+    EXPECT_EQ(two.hall->look(*place, two.mine), State::Failed);
+}
+
+TEST(RelayHall, SlotsOfTheDeadAreSwept)
+{
+    auto     hall  = RelayHall::make_private();
+    uint32_t agent = *hall->sit(ProcessId::self(), {});
+    uint32_t gone  = *hall->sit(dead(), {});
+    uint32_t mine  = *hall->sit(ProcessId::self(), {});
+    hall->offer(agent, offer_of(2));
+    auto offer = *hall->offer_of(agent);
+    ASSERT_TRUE(hall->take(agent, offer, gone));
+    auto place = hall->take(agent, offer, mine);
+    ASSERT_TRUE(place);
+    EXPECT_FALSE(hall->take(agent, offer, mine));
+    EXPECT_FALSE(hall->sweep(agent));
+    EXPECT_EQ(hall->look(*place, mine), State::Taken);
+    EXPECT_TRUE(hall->take(agent, offer, mine));
+    EXPECT_FALSE(hall->take(agent, offer, mine));
+}
+
+TEST(RelayHall, AJobIsTakenBackUntilItIsBegun)
+{
+    Two two;
+    two.hall->offer(two.agent, offer_of(1));
+    auto           place = two.take();
+    uint32_t       slot;
+    RelayHall::Job job;
+    two.hall->post(*place, two.mine, {1, 2, 0, true});
+    EXPECT_TRUE(two.hall->revoke(*place, two.mine));
+    EXPECT_FALSE(two.hall->next(two.agent, slot, job));
+    two.hall->post(*place, two.mine, {3, 4, 0, true});
+    ASSERT_TRUE(two.hall->next(two.agent, slot, job));
+    EXPECT_EQ(job.length, 4u);
+    EXPECT_FALSE(two.hall->revoke(*place, two.mine));
+    two.hall->done(two.agent, slot, true);
+    EXPECT_FALSE(two.hall->revoke(*place, two.mine));
+    EXPECT_EQ(two.hall->look(*place, two.mine), State::Done);
+}
+
+/* Its memory is another's by now. */
+TEST(RelayHall, AnOldOfferIsNotTaken)
+{
+    Two two;
+    two.hall->offer(two.agent, offer_of(4));
+    auto old = *two.hall->offer_of(two.agent);
+    ASSERT_TRUE(two.hall->take(two.agent, old, two.mine));
+    two.hall->withdraw(two.agent);
+    EXPECT_FALSE(two.hall->take(two.agent, old, two.mine));
+    two.hall->offer(two.agent, offer_of(4));
+    EXPECT_FALSE(two.hall->take(two.agent, old, two.mine));
+    EXPECT_TRUE(two.take());
+    /* The same process, once more. */
+    old = *two.hall->offer_of(two.agent);
+    two.hall->stand_up(two.agent);
+    ASSERT_EQ(two.hall->sit(ProcessId::self(), {1, 100}), two.agent);
+    two.hall->offer(two.agent, offer_of(4));
+    EXPECT_FALSE(two.hall->take(two.agent, old, two.mine));
+    EXPECT_TRUE(two.take());
+}
+
+TEST(RelayHall, WhatWasBegunEndsAfterTheOffer)
+{
+    Two two;
+    two.hall->offer(two.agent, offer_of(2));
+    auto place = two.take();
+    two.hall->withdraw(two.agent);
+    EXPECT_FALSE(two.hall->sweep(two.agent));
+    EXPECT_EQ(two.hall->look(*place, two.mine), State::Taken);
+    two.hall->post(*place, two.mine, {});
+    uint32_t       slot;
+    RelayHall::Job job;
+    ASSERT_TRUE(two.hall->next(two.agent, slot, job));
+    EXPECT_FALSE(two.hall->sweep(two.agent));
+    two.hall->done(two.agent, slot, true);
+    EXPECT_EQ(two.hall->look(*place, two.mine), State::Done);
+    two.hall->give(*place, two.mine);
+    EXPECT_TRUE(two.hall->sweep(two.agent));
+}
+
+TEST(RelayHall, SlotsOfThoseWhoHaveLeftAreSwept)
+{
+    Two two;
+    two.hall->offer(two.agent, offer_of(1));
+    ASSERT_TRUE(two.take());
+    EXPECT_FALSE(two.hall->sweep(two.agent));
+    two.hall->stand_up(two.mine);
+    EXPECT_TRUE(two.hall->sweep(two.agent));
+}
+
+/* Two who ask, in threads of their own, and an agent that sleeps in between. */
+TEST(RelayHall, WorksForTwo)
+{
+    auto     hall  = RelayHall::make_private();
+    uint32_t agent = *hall->sit(ProcessId::self(), {});
+    hall->offer(agent, offer_of(3));
+    auto offer = *hall->offer_of(agent);
+    constexpr int kJobs = 2000;
+    std::atomic<int> wrong{0};
+    auto ask = [&](uint32_t id) {
+        uint32_t mine = *hall->sit(ProcessId::self(), {});
+        for (int i = 0; i < kJobs;) {
+            auto place = hall->take(agent, offer, mine);
+            if (!place) {
+                std::this_thread::yield();
+                continue;
+            }
+            hall->post(*place, mine, {id, static_cast<uint32_t>(i), 0, true});
+            while (hall->look(*place, mine) == State::Posted ||
+                   hall->look(*place, mine) == State::Running) {
+                std::this_thread::yield();
+            }
+            wrong += hall->look(*place, mine) != State::Done;
+            hall->give(*place, mine);
+            ++i;
+        }
+    };
+    std::thread first(ask, 1), second(ask, 2);
+    int      done = 0, next[3] = {};
+    uint32_t heard = 0;
+    while (done < 2 * kJobs) {
+        uint32_t       slot;
+        RelayHall::Job job;
+        while (hall->next(agent, slot, job)) {
+            ASSERT_TRUE(job.host_offset == 1 || job.host_offset == 2);
+            wrong += job.length !=
+                     static_cast<uint32_t>(next[job.host_offset]++);
+            hall->done(agent, slot, true);
+            ++done;
+        }
+        if (done < 2 * kJobs) {
+            heard = hall->wait(agent, heard, 1'000'000'000);
+        }
+    }
+    first.join();
+    second.join();
+    EXPECT_EQ(wrong.load(), 0);
+}
+
+} // namespace

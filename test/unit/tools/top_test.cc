@@ -1,0 +1,242 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "tools/top/show.h"
+#include "ucs_ext/board_layout.h"
+#include "ucs_ext/board_seat.h"
+
+#include "json_check.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+#include <sstream>
+
+namespace fuselink::top {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+Reading::Process process(uint64_t id, const std::string &rank = "0")
+{
+    Reading::Process one;
+    one.id      = id;
+    one.pid     = static_cast<int32_t>(id);
+    one.user    = "me";
+    one.program = "app";
+    one.job     = "job";
+    one.rank    = rank;
+    return one;
+}
+
+Reading reading(int64_t at, std::vector<Reading::Process> processes,
+                std::vector<Reading::Flow> flows)
+{
+    Reading result;
+    result.at        = at;
+    result.boards    = 1;
+    result.nics      = {{"eth0", 100'000'000, NicCounters{0, 0}},
+                        {"eth1", 0, {}}};
+    result.processes = std::move(processes);
+    result.flows     = std::move(flows);
+    return result;
+}
+
+TEST(Traffic, IsWhatWasCompletedBetweenTwoReadings)
+{
+    auto before = reading(kSecond, {process(1)},
+                          {{.process = 0, .nic = 0, .completed = 1000}});
+    auto after  = reading(3 * kSecond, {process(1), process(2)},
+                          {{.process = 0, .nic = 0, .in_flight = 7,
+                            .completed = 50'001'000},
+                           {.process = 1, .nic = 0, .in_flight = 3,
+                            .completed = 100'000'000}});
+    after.nics[0].counters = NicCounters{200'000'000, 0};
+    Traffic traffic = compare(before, after);
+    ASSERT_EQ(traffic.lines.size(), 4u);
+    const auto &out = traffic.lines[0];
+    EXPECT_EQ(out.direction, Direction::Out);
+    EXPECT_DOUBLE_EQ(out.rate, 75e6); /* the second is new: all of it counts */
+    EXPECT_DOUBLE_EQ(out.of_speed, 0.75);
+    EXPECT_DOUBLE_EQ(out.nic_rate, 100e6);
+    EXPECT_EQ(out.in_flight, 10u);
+    ASSERT_EQ(out.parts.size(), 2u);
+    EXPECT_EQ(out.parts[0].process->id, 2u); /* the faster one first */
+    EXPECT_DOUBLE_EQ(traffic.totals[0].out, 25e6);
+    EXPECT_DOUBLE_EQ(traffic.lines[1].rate, 0);
+    EXPECT_TRUE(std::isnan(traffic.lines[2].of_speed));
+    EXPECT_TRUE(std::isnan(traffic.lines[2].nic_rate));
+}
+
+/* Another process on the same seat, or one that began anew, does not count
+ * backwards. */
+TEST(Traffic, NeverIsBelowZero)
+{
+    auto before = reading(kSecond, {process(1)},
+                          {{.completed = 1'000'000}});
+    auto after  = reading(2 * kSecond, {process(2)}, {{.completed = 500}});
+    EXPECT_DOUBLE_EQ(compare(before, after).lines[0].rate, 500);
+    after.processes[0].id = 1;
+    EXPECT_DOUBLE_EQ(compare(before, after).lines[0].rate, 0);
+    after.at = before.at;
+    EXPECT_TRUE(std::isfinite(compare(before, after).lines[0].rate));
+}
+
+TEST(Traffic, ANicMayChangeItsPlace)
+{
+    auto before = reading(kSecond, {process(1)},
+                          {{.nic = 1, .completed = 100}});
+    auto after  = reading(2 * kSecond, {process(1)},
+                          {{.nic = 0, .completed = 300}});
+    after.nics  = {{"eth1", 0, {}}};
+    EXPECT_DOUBLE_EQ(compare(before, after).lines[0].rate, 200);
+}
+
+TEST(ShowText, NamesWhoMoves)
+{
+    auto before = reading(kSecond, {process(11, "3")}, {{.completed = 0}});
+    auto after  = reading(2 * kSecond, {process(11, "3")},
+                          {{.completed = 50'000'000, .own = true}});
+    std::string text = show_text(after, compare(before, after));
+    EXPECT_NE(text.find("app[11] rank 3 50.0"), std::string::npos) << text;
+    EXPECT_NE(text.find("50 %"), std::string::npos) << text;
+    EXPECT_NE(text.find("eth1"), std::string::npos) << text;
+}
+
+TEST(ShowText, SaysThatThereIsNoBoard)
+{
+    Reading none;
+    std::string text = show_text(none, compare(none, none));
+    EXPECT_NE(text.find("no load board"), std::string::npos);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+    EXPECT_TRUE(JsonCheck::valid(show_json(none, compare(none, none))));
+}
+
+TEST(ShowPrometheus, EscapesLabels)
+{
+    auto one = reading(kSecond, {process(1)}, {{.completed = 5}});
+    one.processes[0].program = "a\"b\\c\nd\xff";
+    std::string text = show_prometheus(one);
+    EXPECT_NE(text.find("program=\"a\\\"b\\\\c\\nd?\""), std::string::npos)
+        << text;
+}
+
+/* Every line is a comment or a sample of the metric that was declared last,
+ * and no sample occurs twice. */
+TEST(ShowPrometheus, IsWellFormed)
+{
+    auto one = reading(kSecond, {process(1), process(2)},
+                       {{.process = 0, .completed = 5},
+                        {.process = 1, .completed = 6},
+                        {.process = 1, .nic = 1, .direction = Direction::In}});
+    one.processes[1].seat = 1;
+    std::istringstream lines(show_prometheus(one));
+    std::string        line, name;
+    std::vector<std::string> seen;
+    while (std::getline(lines, line)) {
+        if (line.starts_with("# HELP ")) {
+            name = line.substr(7, line.find(' ', 7) - 7);
+            continue;
+        }
+        if (line.starts_with("# TYPE ")) {
+            EXPECT_TRUE(line == "# TYPE " + name + " counter" ||
+                        line == "# TYPE " + name + " gauge") << line;
+            EXPECT_EQ(line.ends_with("counter"), name.ends_with("_total"));
+            continue;
+        }
+        size_t space = line.rfind(' ');
+        ASSERT_NE(space, std::string::npos) << line;
+        EXPECT_EQ(line.find_first_not_of("0123456789", space + 1),
+                  std::string::npos) << line;
+        std::string sample = line.substr(0, space);
+        EXPECT_EQ(sample.substr(0, sample.find('{')), name) << line;
+        EXPECT_EQ(std::count(seen.begin(), seen.end(), sample), 0) << line;
+        seen.push_back(sample);
+    }
+    EXPECT_GE(seen.size(), 10u);
+}
+
+TEST(ReadBoards, ShowsWhoHasASeat)
+{
+    std::shared_ptr<Board> board = Board::make_private();
+    auto seat = BoardSeat::take(board, {.job = 0xabc}, Board::now());
+    seat->own(seat->add_nic("test-b", 1000));
+    seat->add_nic("test-a", 2000);
+    seat->posted(0, Direction::Out, 77, Board::now());
+    Reading now = read_boards({board}, Board::now());
+    ASSERT_EQ(now.nics.size(), 2u);
+    EXPECT_EQ(now.nics[0].name, "test-a");
+    EXPECT_FALSE(now.nics[0].counters);
+    ASSERT_EQ(now.processes.size(), 1u);
+    EXPECT_EQ(now.processes[0].pid, getpid());
+    EXPECT_EQ(now.flows.size(), 4u);
+    uint64_t in_flight = 0;
+    for (const auto &flow : now.flows) {
+        in_flight += flow.in_flight;
+        EXPECT_EQ(flow.own, now.nics[flow.nic].name == "test-b");
+    }
+    EXPECT_EQ(in_flight, 77u);
+}
+
+/* All seats taken, each with all NICs, as a hostile board may claim: must be
+ * done in a moment, twice a second for ever. */
+TEST(ReadBoards, AFullBoardTakesNoTime)
+{
+    std::shared_ptr<Board> board = Board::make_private();
+    std::vector<std::unique_ptr<BoardSeat>> seats;
+    for (unsigned i = 0; i < board::kSeats; ++i) {
+        seats.push_back(BoardSeat::take(board, {}, Board::now()));
+        for (unsigned nic = 0; nic < board::kNics; ++nic) {
+            seats[i]->add_nic("test-nic" + std::to_string(nic), 1);
+        }
+    }
+    int64_t begin   = Board::now();
+    Reading reading = read_boards({board}, Board::now());
+    EXPECT_EQ(reading.flows.size(), size_t{board::kSeats} * board::kNics * 2);
+    Traffic traffic = compare(reading, reading);
+    show_text(reading, traffic);
+    EXPECT_LT(Board::now() - begin, 20 * kSecond); /* under sanitizers, too */
+}
+
+/* A board full of nonsense in, well-formed text out. */
+TEST(ReadBoards, NonsenseIsShownSafely)
+{
+    std::mt19937_64 random(7);
+    constexpr size_t kWords = sizeof(board::Segment) / 8;
+    auto words = std::make_unique<uint64_t[]>(kWords);
+    for (int round = 0; round < 6; ++round) {
+        std::shared_ptr<Board> board = Board::make_private();
+        auto seat = BoardSeat::take(board, {}, Board::now());
+        seat->add_nic("../../etc", 1);
+        seat->add_nic("a\"b:\\..", UINT64_MAX);
+        /* Some of the seats and NICs stay what they were. */
+        for (size_t i = 0; i < kWords; ++i) {
+            uint64_t value = random();
+            words[i] = round % 2 == 0 ? value : value % 3;
+        }
+        if (round >= 2) {
+            auto *segment = reinterpret_cast<board::Segment *>(words.get());
+            board->overwrite(segment, offsetof(board::Segment, nics));
+            for (unsigned n = 0; n < 1000; ++n) {
+                seat->posted(0, Direction::Out, random(), Board::now());
+                seat->ended(0, Direction::Out, random(), true, true,
+                            Board::now());
+            }
+        } else {
+            board->overwrite(words.get(), kWords * 8);
+        }
+        Reading reading = read_boards({board, board}, Board::now());
+        Traffic traffic = compare(reading, reading);
+        EXPECT_TRUE(JsonCheck::valid(show_json(reading, traffic)));
+        std::string text = show_text(reading, traffic) +
+                           show_prometheus(reading);
+        for (unsigned char c : text) {
+            ASSERT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7f)) << int(c);
+        }
+        for (const auto &nic : reading.nics) {
+            EXPECT_LE(nic.speed, uint64_t{1} << 40);
+            EXPECT_FALSE(nic.counters);
+        }
+    }
+}
+
+} // namespace
+} // namespace fuselink::top
