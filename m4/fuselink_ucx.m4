@@ -66,7 +66,7 @@ AC_DEFUN([FL_UCX_LIBRARY], [
     # The search path is recorded only where the loader would not look by
     # itself: a build for a private UCX is to find that one.
     UCX_LIBS="-Wl,-L$UCX_LIBDIR -Wl,-lucp"
-    UCP_LIBS="-L$UCX_LIBDIR -lucp -luct -lucs"
+    UCP_LIBS="-L$UCX_LIBDIR -lucp -luct -lucs -lucm"
     AS_CASE([$UCX_LIBDIR],
         [/lib|/lib64|/lib/*|/usr/lib|/usr/lib64|/usr/lib/*], [UCX_LDFLAGS=],
         [UCX_LDFLAGS="-R $UCX_LIBDIR"])

@@ -2,18 +2,16 @@
 """A job while another program, which is neither MPI nor UCX, fills a part of
 one NIC: all the time, or on and off."""
 
-import time
 from contextlib import ExitStack
 
 from . import hosts
 from . import job
 from . import movement
-from .errors import SampleError
+from .errors import SampleError, TooBusy
 
 _PORT = 7078
 _NIC = 1            # the one that is filled
 _PART = 0.5         # of its capacity
-_LEAD = 6.0         # until the job has started and waits for its moment
 # The sender of the background is late by no more than this.
 _OFFERED = 0.97
 
@@ -27,15 +25,17 @@ class Background:
         self.cycles = cycles
 
     def measure(self, run):
+        return job.at_a_moment(lambda at: self._beside(run, at))
+
+    def _beside(self, run, at):
         rate = _PART * run.capacity.wire(0, 1, _NIC)
-        at = time.time() + _LEAD
         begin = at + run.case.option("--warmup") - (0 if self.off else 0.3)
         to = hosts.address(1, _NIC)
         tool = hosts.TOOLS / "background"
         with ExitStack() as stack:
             def start(host, words, ready=None):
-                return stack.enter_context(
-                    hosts.HostProgram(run.cluster, host, words, ready))
+                return stack.enter_context(hosts.HostProgram(
+                    run.cluster, host, words, ready, in_time=True))
 
             receiver = start(1, [tool, "receive", to, _PORT], "listening")
             sender = start(0, [tool, "send", to, _PORT, f"{rate:.0f}",
@@ -77,7 +77,7 @@ class Background:
             raise SampleError("the background ended before the job")
         for start, stop, sent in cycles:
             if sent < _OFFERED * rate * (stop - start):
-                raise SampleError(
+                raise TooBusy(
                     f"the background sent {sent / (stop - start) / 1e6:.2f}"
                     f" MB/s, not {rate / 1e6:.2f}: this machine is too busy")
 

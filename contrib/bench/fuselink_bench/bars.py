@@ -22,6 +22,15 @@ def _verdict(results, want, got, passed):
     return Verdict(bool(passed), results.case.name, want, got)
 
 
+def _of_middle(results, key, want, show, passes, column=_FUSELINK):
+    """The verdict on the middle one of what fuselink's jobs, or those of another
+    column, have as `key`."""
+    value = results.middle(column, key)
+    if value is None:
+        return _verdict(results, want, "no measurement", False)
+    return _verdict(results, want, show(value), passes(value))
+
+
 @dataclass(frozen=True)
 class Ratio:
     """The metric is so many times a baseline's: at least where more is
@@ -102,6 +111,22 @@ class Faster:
 
 
 @dataclass(frozen=True)
+class NotBelow:
+    """As good as another column, but for what runs differ by."""
+    over: str
+    spread: float
+
+    def evaluate(self, results):
+        want = (f">= 1.0 x {self.over}, less {self.spread:.0%} that runs differ"
+                " by")
+        ratio = results.ratio(_FUSELINK, self.over)
+        if ratio is None:
+            return _verdict(results, want, "no measurement", False)
+        ratio = 1 / ratio if results.case.lower_is_better else ratio
+        return _verdict(results, want, f"{ratio:.3f} x", ratio >= 1 - self.spread)
+
+
+@dataclass(frozen=True)
 class NotBelowBaselines:
     """As good as the best baseline, but for what runs differ by."""
     spread: float
@@ -125,11 +150,9 @@ class OverBound:
     limit: float
 
     def evaluate(self, results):
-        want = f"<= {self.limit:.0%} over the lower bound"
-        over = results.middle(_FUSELINK, "over_bound")
-        if over is None:
-            return _verdict(results, want, "no measurement", False)
-        return _verdict(results, want, f"{over:+.1%}", over <= self.limit)
+        return _of_middle(results, "over_bound",
+                          f"<= {self.limit:.0%} over the lower bound",
+                          "{:+.1%}".format, lambda over: over <= self.limit)
 
 
 @dataclass(frozen=True)
@@ -138,11 +161,9 @@ class OfLeft:
     limit: float
 
     def evaluate(self, results):
-        want = f">= {self.limit:.0%} of what is left of the wires"
-        share = results.middle(_FUSELINK, "of_left")
-        if share is None:
-            return _verdict(results, want, "no measurement", False)
-        return _verdict(results, want, f"{share:.1%}", share >= self.limit)
+        return _of_middle(results, "of_left",
+                          f">= {self.limit:.0%} of what is left of the wires",
+                          "{:.1%}".format, lambda part: part >= self.limit)
 
 
 @dataclass(frozen=True)
@@ -168,12 +189,36 @@ class Within:
     limit: float
 
     def evaluate(self, results):
-        want = f"{self.what} within {self.limit * 1e3:.0f} ms"
-        value = results.middle(_FUSELINK, self.key)
-        if value is None:
-            return _verdict(results, want, "no measurement", False)
-        return _verdict(results, want, f"{value * 1e3:.0f} ms",
-                        value <= self.limit)
+        return _of_middle(results, self.key,
+                          f"{self.what} within {self.limit * 1e3:.0f} ms",
+                          lambda time: f"{time * 1e3:.0f} ms",
+                          lambda time: time <= self.limit)
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """A part of a whole."""
+    key: str
+    what: str
+    limit: float
+
+    def evaluate(self, results):
+        return _of_middle(results, self.key, f">= {self.limit:.0%} {self.what}",
+                          "{:.1%}".format, lambda part: part >= self.limit)
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """A multiple that the jobs of a column tell."""
+    column: str
+    key: str
+    what: str
+    limit: float
+
+    def evaluate(self, results):
+        return _of_middle(results, self.key, f"<= {self.limit:.3g} {self.what}",
+                          lambda ratio: f"{ratio:.3f} {self.what}",
+                          lambda ratio: ratio <= self.limit, self.column)
 
 
 def evaluate(all_results):

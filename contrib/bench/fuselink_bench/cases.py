@@ -25,11 +25,17 @@ class Case:
     directions: int = 1       # wires of a NIC that are loaded at once
     bars: tuple = field(default=())
     skew: bool = False        # of the group `skew`
+    limit: float = 900.0      # seconds for all transports of a round
+    only: tuple = ()          # names of transports, where others say nothing
+    of: tuple = ()            # transports, of a group that has its own
+    topology: str = ""        # of emulated GPUs, of the group `gpu`
+    ceiling: float = 0.0      # bytes per second, if not the sum of all NICs
     procedure: object = field(default=Alone())
 
     @property
     def group(self):
-        return "rdma" if self.rdma else "skew" if self.skew else "all"
+        return ("rdma" if self.rdma else "skew" if self.skew
+                else "gpu" if self.topology else "all")
 
     def option(self, name):
         """Value of an option of the program."""
@@ -37,6 +43,10 @@ class Case:
 
     @property
     def transports(self):
+        if self.of:
+            return self.of
+        if self.only:
+            return tuple(transports.BY_NAME[name] for name in self.only)
         if self.skew:
             return transports.SKEW
         if self.rdma:
@@ -151,10 +161,12 @@ TCP_AND_RDMA = _ALL + (
     _rdma("latency", "latency of 8 bytes", "latency",
           ("--size", 8, "--warmup", 0.5, "--time", 3), metric="latency_s",
           cpu_bound=True, bars=(bars.Ratio("rc", 1.05),)),
-    _rdma("peers-qps", "queue pairs per rank, 64 ranks, 64 kB to each",
-          "peers", _PEERS, ranks=64, metric="qps_per_rank"),
-    _rdma("peers-memory", "memory per peer, 64 ranks, 64 kB to each", "peers",
-          _PEERS, ranks=64, metric="bytes_per_peer"),
+    _rdma("latency-paired", "latency of 8 bytes in turn with rc", "paired",
+          ("--size", 8, "--time", 10), metric="ratio",
+          only=("beside-rc",), bars=(bars.AtMost("beside-rc", "ratio",
+                                                 "x rc", 1.05),)),
+    _rdma("peers", "memory and queue pairs, 64 ranks, 64 kB to each",
+          "peers", _PEERS, ranks=64, metric="bytes_per_peer"),
 )
 
 def quick(rates):

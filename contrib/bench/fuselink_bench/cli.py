@@ -11,11 +11,13 @@ from fuselink_cluster import Cluster, ClusterError
 from . import bars
 from . import cases
 from . import catalogue
+from . import lower_bound
 from . import programs
 from . import report
+from . import scaling
 from . import transports
 from .errors import BenchError
-from .runner import Runner, progress
+from .runner import Runner, in_order, progress
 
 
 def _parser():
@@ -26,7 +28,8 @@ def _parser():
     parser.add_argument("cases", nargs="*", metavar="CASE",
                         help="cases to run (see --list); all: those of"
                         " TCP, rdma: those in a virtual machine with RDMA"
-                        " NICs, skew: those with uneven load")
+                        " NICs, skew: those with uneven load, gpu: those with"
+                        " memory of emulated GPUs")
     parser.add_argument("--list", action="store_true",
                         help="list the cases and their bars")
     parser.add_argument("--rounds", type=int, metavar="N",
@@ -39,8 +42,14 @@ def _parser():
                         metavar="NAME=BASE:VAR=VALUE,...",
                         help="one more column: transport BASE with these"
                         " variables")
+    parser.add_argument("--dry-run", action="store_true",
+                        help="show what would be run, in its order, and how"
+                        " long each case may take")
     parser.add_argument("--json", metavar="FILE",
-                        help="write all measurements to FILE")
+                        help="write all measurements to FILE, anew after each"
+                        " case; \"complete\" says if the run came to its end")
+    parser.add_argument("--chart", metavar="FILE.svg",
+                        help="draw what the cases gpu-stream1 ... reached")
     parser.add_argument("--check", action="store_true",
                         help="check the bars; exit with 1 if one is missed")
     parser.add_argument("--timeout", type=float, default=120, metavar="S",
@@ -73,6 +82,21 @@ def _list():
         print(f"{case.name:{width}}  {case.title}")
 
 
+def _show_plan(chosen, runner):
+    """What --dry-run prints."""
+    for group in in_order(chosen):
+        print(f"{runner.rounds} x a cluster with NICs"
+              f" {','.join(group[0].rates)}"
+              + (" for RDMA" if group[0].rdma else ""))
+        for case in group:
+            names = [transport.name
+                     for transport in (*case.transports, *runner.variants)
+                     if runner.chosen is None
+                     or transport.name in runner.chosen]
+            print(f"  {case.name}, at most {case.limit:.0f} s:"
+                  f" {', '.join(names) or 'nothing'}")
+
+
 def _warn_when_busy():
     load = os.getloadavg()[0]
     if load > 0.5 * os.cpu_count():
@@ -86,18 +110,30 @@ def _run(options):
         return 0
     if bool(options.quick) != bool(options.cluster):
         raise BenchError("--quick and --cluster go together")
-    if options.quick and (options.cases or options.check):
+    if options.quick and (options.cases or options.check or options.dry_run):
         raise BenchError("--quick has cases of its own and no bars")
     rounds = options.rounds if options.rounds is not None else (
         2 if options.quick else 3)
     if rounds < 1:
         raise BenchError(f"--rounds {rounds}: at least 1")
     chosen = None if options.quick else catalogue.chosen(options.cases)
+
+    def save(results, complete=False):
+        if options.json:
+            report.write_json(options.json, results, bars.evaluate(results),
+                              complete)
+
     runner = Runner(None, rounds, options.timeout,
                     _chosen_transports(options.transports),
-                    [transports.variant(text) for text in options.variant])
+                    [transports.variant(text) for text in options.variant],
+                    save)
     if runner.chosen is not None:
         runner.chosen += [variant.name for variant in runner.variants]
+    if options.dry_run:
+        _show_plan(chosen, runner)
+        return 0
+    if chosen and any(case.skew for case in chosen):
+        lower_bound.check()
     runner.programs = programs.build(options.build_dir)
     _warn_when_busy()
 
@@ -107,12 +143,20 @@ def _run(options):
                        for case in cases.quick(cluster.rates)]
         print(report.quick_table(results))
     else:
-        results = runner.run(chosen)
+        try:
+            results = runner.run(chosen)
+        except SystemExit: # a signal: what there is so far
+            print(report.text(runner.results))
+            save(runner.results)
+            raise
         print(report.text(results))
+        for line in scaling.table(results):
+            print(line)
+        if options.chart:
+            scaling.draw(options.chart, results)
 
+    save(results, complete=True)
     verdicts = bars.evaluate(results)
-    if options.json:
-        report.write_json(options.json, results, verdicts)
     if options.check:
         print()
         for verdict in verdicts:

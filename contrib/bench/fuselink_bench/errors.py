@@ -8,3 +8,7 @@ class BenchError(Exception):
 
 class SampleError(BenchError):
     """One measurement failed or cannot be believed."""
+
+
+class TooBusy(SampleError):
+    """This machine had other work at the wrong moment."""

@@ -1,6 +1,8 @@
 # Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
 """Programs beside the MPI jobs, in a host of the cluster."""
 
+import os
+import select
 import subprocess
 from pathlib import Path
 
@@ -10,26 +12,43 @@ from .errors import SampleError
 
 _CLUSTER = Path(__file__).resolve().parents[2] / "cluster"
 TOOLS = Path(__file__).resolve().parents[1] / "tools"
+_START_S = 20.0
+
+# Ranks that poll leave little of a small machine to others: what has to happen
+# every millisecond goes before them. Only root may.
+_IN_TIME = ("chrt", "--fifo", "10") if os.geteuid() == 0 else ()
 
 
 class HostProgram:
     """A program that runs until its standard input ends, in a with statement;
-    so it also ends when this process is killed."""
+    so it also ends when this process is killed. One that must be in time goes
+    before all others, if that is allowed."""
 
-    def __init__(self, cluster, host, words, ready=None):
+    def __init__(self, cluster, host, words, ready=None, in_time=False,
+                 environment=None):
         self._words = list(map(str, words))
+        first = _IN_TIME if in_time else ()
         self._process = subprocess.Popen(
             [str(_CLUSTER), "exec", "--name", cluster.name, f"host{host}",
-             *self._words],
+             *first, *self._words],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, env=clean_environment(),
+            stderr=subprocess.PIPE, text=True,
+            env=clean_environment(environment),
             start_new_session=True)
         if ready is not None:
-            line = self._process.stdout.readline().strip()
+            line = self._first_line()
             if line != ready:
                 self.finish()
                 raise SampleError(f"{self._words[0]} said '{line}' instead of"
                                   f" '{ready}'")
+
+    def _first_line(self):
+        told, _, _ = select.select([self._process.stdout], [], [], _START_S)
+        if not told:
+            self._process.kill()
+            raise SampleError(f"{self._words[0]} did not start within"
+                              f" {_START_S:.0f} s")
+        return self._process.stdout.readline().strip()
 
     def __enter__(self):
         return self

@@ -12,11 +12,22 @@ add up.
 """
 
 import functools
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
 from .errors import BenchError
+
+
+_MISSING = ("glpsol is missing, which computes the lower bound (Debian package:"
+            " glpk-utils)")
+
+
+def check():
+    """Raises BenchError at once where it would be found out after a job."""
+    if shutil.which("glpsol") is None:
+        raise BenchError(_MISSING)
 
 
 def seconds(phases, capacity):
@@ -89,8 +100,9 @@ def _solve(program):
                 ["glpsol", "--lp", str(problem), "--write", str(solution)],
                 capture_output=True, text=True, timeout=60, check=False)
         except FileNotFoundError:
-            raise BenchError("glpsol is missing, which computes the lower"
-                             " bound (Debian package: glpk-utils)") from None
+            raise BenchError(_MISSING) from None
+        except subprocess.TimeoutExpired:
+            raise BenchError("glpsol did not end within 60 s") from None
         lines = (solution.read_text(encoding="ascii").splitlines()
                  if solution.exists() else [])
     for line in lines:

@@ -5,17 +5,17 @@ the arrivals of the background.
 
 All cycles are laid over each other, which averages the grain of the frames
 out. The load has moved at the first moment from which, over the next 20 ms and
-over the rest of the phase, the job gets 95 % of what is left of all wires, and
-over the next 20 ms 90 % of its change on the NIC is done.
+over the rest of the phase, 90 % of the change of the NIC's part in all that the
+job moves is done. A part, because what this machine does beside slows all NICs
+alike; how much of what is left the job gets is said beside it.
 """
 
 from bisect import bisect_right
 
-from .errors import SampleError
+from .errors import SampleError, TooBusy
 
 _STEP = 0.002
 _WINDOW = 10          # steps
-_TOTAL = 0.95
 _CHANGE = 0.9
 # A longer hole in the readings hides what is looked for.
 _HOLE = 0.015
@@ -30,18 +30,17 @@ def analyse(cycles, arrivals, readings, nic, capacity, on, off):
     if hole is None or times[0] > first or times[-1] < last:
         raise SampleError("the NICs' counters were not read all the time")
     if hole > _HOLE:
-        raise SampleError(f"the NICs' counters were not read for"
-                          f" {hole * 1e3:.0f} ms: this machine is too busy")
+        raise TooBusy(f"the NICs' counters were not read for"
+                      f" {hole * 1e3:.0f} ms: this machine is too busy")
     own = _own(times, readings, arrivals, nic)
     rate = (sum(sent for _, _, sent in cycles)
             / sum(stop - start for start, stop, _ in cycles))
     full, wire = sum(capacity), capacity[nic]
     during = _folded(own, [start for start, _, _ in cycles], on)
     after = _folded(own, [start + on for start, _, _ in cycles], off)
-    away = _moved(during, full - rate, nic,
-                  lambda speed: speed <= wire - _CHANGE * rate)
-    back = _moved(after, full, nic,
-                  lambda speed: speed >= wire - rate + _CHANGE * rate)
+    alone, beside = wire / full, (wire - rate) / (full - rate)
+    away = _moved(during, nic, alone, beside)
+    back = _moved(after, nic, beside, alone)
     tail = during[len(during) // 2:]
     return {"away_s": on if away is None else away,
             "back_s": off if back is None else back,
@@ -100,12 +99,14 @@ def _folded(own, events, length):
     return curve
 
 
-def _moved(curve, left, nic, done):
-    totals = [sum(point) for point in curve]
+def _moved(curve, nic, before, after):
+    """When the NIC's part has gone from one value to the other, if it has."""
+    def done(points):
+        total = sum(map(sum, points))
+        part = sum(point[nic] for point in points) / total if total else before
+        return (part - before) / (after - before) >= _CHANGE
+
     for k in range(len(curve) - _WINDOW + 1):
-        total = sum(totals[k:k + _WINDOW]) / _WINDOW
-        rest = sum(totals[k:]) / (len(totals) - k)
-        speed = sum(point[nic] for point in curve[k:k + _WINDOW]) / _WINDOW
-        if total >= _TOTAL * left and rest >= _TOTAL * left and done(speed):
+        if done(curve[k:k + _WINDOW]) and done(curve[k:]):
             return (k + 1) * _STEP
     return None

@@ -9,7 +9,9 @@ from .errors import BenchError
 
 _SOURCE = Path(__file__).resolve().parents[1] / "src"
 _ROOT = Path(__file__).resolve().parents[3]
-_MPI = ("stream", "latency", "alltoallv", "onesided", "peers", "moe", "flow")
+_MPI = ("stream", "latency", "alltoallv", "onesided", "peers", "moe", "flow",
+        "bursts", "paired")
+_LIBRARIES = {"paired": ["-lucp", "-lucs"]}
 _ALONE = ("nicwatch",)     # of one file, without MPI
 
 
@@ -21,7 +23,8 @@ def build(folder):
     """Returns the folder with a program for each name."""
     folder = Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    shared = [_SOURCE / "common.c", _SOURCE / "common.h"]
+    shared = [_SOURCE / name
+              for name in ("common.c", "common.h", "memory.c", "memory.h")]
     for name in (*_MPI, *_ALONE):
         program = folder / name
         inputs = [_SOURCE / f"{name}.c",
@@ -40,7 +43,8 @@ def _compile(program, sources):
     fresh = program.with_name(f"{program.name}.{os.getpid()}")
     try:
         subprocess.run(["mpicc", "-O2", "-std=gnu11", "-Wall", "-Wextra",
-                        "-o", str(fresh), *sources, "-lm"], check=True)
+                        "-o", str(fresh), *sources, "-lm",
+                        *_LIBRARIES.get(program.name, [])], check=True)
     except FileNotFoundError:
         raise BenchError("mpicc is missing (Debian package: libopenmpi-dev)"
                          ) from None

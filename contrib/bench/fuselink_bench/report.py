@@ -9,16 +9,26 @@ import time
 
 _UNITS = {"bytes_per_s": (1e-6, "MB/s"), "time_s": (1e3, "ms"),
           "latency_s": (1e6, "us"), "messages_per_s": (1e-3, "k msg/s"),
-          "bytes_per_peer": (1e-3, "kB"), "qps_per_rank": (1, "QPs"),
-          "away_s": (1e3, "ms")}
+          "bytes_per_peer": (1e-3, "kB/peer"),
+          "ratio": (1, "x"), "away_s": (1e3, "ms"),
+          "owner_share": (1e2, "%"), "kept_share": (1e2, "%")}
 
-# Columns of the group `skew`, where a case has them: key in the result of a
-# job, heading, format.
-_SKEW = (("over_bound", "over bound", "{:+.1%}"),
+# More columns, where the jobs of a case tell them: key in a job's result,
+# heading, format, scale.
+_MORE = (("over_bound", "over bound", "{:+.1%}"),
          ("of_left", "of left", "{:.1%}"),
          ("back_s", "back ms", "{:.0f}", 1e3),
          ("of_left_during", "of left during", "{:.1%}"),
-         ("least_share", "least share", "{:.1%}"))
+         ("least_share", "least share", "{:.1%}"),
+         ("first_batch_share", "first batch", "{:.1%}"),
+         ("later_share", "later", "{:.1%}"),
+         ("other_bytes_per_s", "other MB/s", "{:.1f}", 1e-6),
+         ("qps_per_rank", "QPs/rank", "{:.1f}"),
+         ("exchange_s", "exchange s", "{:.1f}"),
+         ("ratio_25", "25 %", "{:.3f}"),
+         ("ratio_75", "75 %", "{:.3f}"),
+         ("one_s", "rc us", "{:.2f}", 1e6),
+         ("other_s", "fuselink us", "{:.2f}", 1e6))
 
 
 def _number(value):
@@ -62,10 +72,10 @@ def case_table(results):
         head.remove("median")
     if bound:
         head.append("of wire")
-    skew = [column for column in _SKEW if case.skew and any(
+    more = [column for column in _MORE if any(
         results.middle(name, column[0]) is not None
         for name in results.samples)]
-    head += [column[1] for column in skew]
+    head += [column[1] for column in more]
     if case.skew:
         head.append("least NIC")
     if not case.node:
@@ -84,7 +94,7 @@ def case_table(results):
                    f"{ratio:.3f}" if ratio else "-"]
             if bound:
                 row.append(f"{results.wire_share(name):.1%}")
-            row += [_skew_cell(results, name, *column) for column in skew]
+            row += [_cell(results, name, *column) for column in more]
             if case.skew:
                 row.append(f"{results.worst_nic_share(name)[0]:.1%}")
             if not case.node:
@@ -104,7 +114,7 @@ def case_table(results):
     return "\n".join(lines)
 
 
-def _skew_cell(results, name, key, _title, form, scale=1):
+def _cell(results, name, key, _title, form, scale=1):
     value = results.middle(name, key)
     return "-" if value is None else form.format(value * scale)
 
@@ -208,7 +218,7 @@ def document(all_results, verdicts):
                             for sample in results.samples.get(name, [])],
                 "skew": {key: results.middle(name, key)
                          for key in ("bound_s", "one_nic_bound_s",
-                                     *(column[0] for column in _SKEW))
+                                     *(column[0] for column in _MORE))
                          if results.middle(name, key) is not None},
                 "failures": results.failures.get(name, []),
                 "left_out": results.left_out.get(name)}
@@ -227,7 +237,12 @@ def document(all_results, verdicts):
             "bars": [vars(verdict) for verdict in verdicts]}
 
 
-def write_json(path, all_results, verdicts):
-    content = json.dumps(document(all_results, verdicts), indent=1)
-    with open(path, "w", encoding="utf-8") as file:
+def write_json(path, all_results, verdicts, complete=True):
+    """Replaces the file in one step: it may be read, or be all that is left
+    of a run, at any time."""
+    content = json.dumps(document(all_results, verdicts)
+                         | {"complete": complete}, indent=1)
+    fresh = f"{path}.{os.getpid()}"
+    with open(fresh, "w", encoding="utf-8") as file:
         file.write(content + "\n")
+    os.replace(fresh, path)

@@ -59,7 +59,7 @@ class CaseResults:
     def bound(self):
         """Bytes per second that the wires can carry, None without a limit
         or where bandwidth is not what is measured."""
-        total = rates.total(self.rates)
+        total = self.case.ceiling or rates.total(self.rates)
         if (total is None or self.case.node or
                 self.case.metric not in ("bytes_per_s", "time_s")):
             return None

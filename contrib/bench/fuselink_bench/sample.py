@@ -95,7 +95,7 @@ def _check_wire(sample, case, cluster):
     speed = sample.result.get("bytes_per_s")
     if total is None or case.node or speed is None:
         return
-    bound = total * case.directions
+    bound = (case.ceiling or total) * case.directions
     if speed > bound * _WIRE_TOLERANCE:
         raise SampleError(f"{speed / 1e6:.1f} MB/s is faster than the wire"
                           f" ({bound / 1e6:.1f} MB/s)")

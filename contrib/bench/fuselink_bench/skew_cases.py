@@ -5,6 +5,8 @@ others. NICs are slow, so that two cores drive all of them easily."""
 from . import bars
 from .background import Background
 from .cases import Case, MIB
+from .job import Part
+from .owner import Owner
 from .two_jobs import TwoJobs
 
 EIGHT = ("50mbit",) * 8
@@ -19,26 +21,40 @@ _MOE = ("--size", 8192, "--tokens", 256, "--experts", 4, "--topk", 2, *_TIMES)
 _FLOW = ("--size", MIB // 8, "--window", 16, "--check", 1, "--warmup", 1.0)
 _STEADY = (*_FLOW, "--time", 4.0)
 _MOVES = (*_FLOW, "--time", 5.0)
+# The owner of a NIC has 0.3 s to send ten times; the other job sends all the
+# time that this takes, and a second before and after.
+_BURSTS = ("--size", MIB // 32, "--window", 16, "--check", 1, "--warmup", 1.0,
+           "--time", 0.3, "--pause", 0.2, "--bursts", 10)
+_BESIDE = Part("flow", ("--size", 2 * MIB, "--window", 16, "--check", 1,
+                        "--warmup", 0.5, "--time", 6.0))
 
 # Runs differ by so much from each other.
 _SPREAD = 0.02
 
+# Seconds for all transports of a round: twice what the longest case takes on a
+# machine that does nothing else.
+_LIMIT = 180.0
+
+
+def _case(*args, **more):
+    return Case(*args, skew=True, limit=_LIMIT, **more)
+
 
 def _hotspot(factor, *checks):
-    return Case(
+    return _case(
         f"hotspot{factor:g}",
         f"MPI_Alltoallv, 16 ranks, 4 MB of each, hot-spot factor {factor:g},"
         " 8 NICs of 50 Mbit/s", EIGHT, "alltoallv",
         (*_ALLTOALLV, "--hotspot", factor), ranks=16, metric="time_s",
-        skew=True, bars=checks)
+        bars=checks)
 
 
 def _moe(skew):
-    return Case(
+    return _case(
         f"moe{skew:g}",
         f"MoE dispatch and combine, 16 ranks of 256 tokens, Zipf exponent"
         f" {skew:g}, 8 NICs of 50 Mbit/s", EIGHT, "moe",
-        (*_MOE, "--skew", skew), ranks=16, metric="time_s", skew=True,
+        (*_MOE, "--skew", skew), ranks=16, metric="time_s",
         bars=(bars.NotBelowBaselines(_SPREAD),))
 
 
@@ -47,20 +63,28 @@ ALL = (
     _hotspot(0.4, bars.OverBound(0.1)),
     _hotspot(0.9, bars.Faster("ucx-bound", 5.2), bars.OverBound(0.1)),
     _moe(0), _moe(0.6), _moe(1.2),
-    Case("uneven-alltoallv", "MPI_Alltoallv, 16 ranks, 4 MB of each, NICs of"
-         " 25, 50, 100 and 200 Mbit/s", UNEVEN, "alltoallv", _ALLTOALLV,
-         ranks=16, metric="time_s", skew=True,
-         bars=(bars.NotBelowBaselines(_SPREAD), bars.OverBound(0.1))),
-    Case("background", "stream while another program fills half of one of 4"
-         " NICs of 100 Mbit/s", FOUR, "flow", _STEADY, skew=True,
-         procedure=Background(60.0), bars=(bars.OfLeft(0.95),)),
-    Case("background-moves", "time until a stream has left a NIC that another"
-         " program half fills, 4 NICs of 100 Mbit/s (400: not within the"
-         " phase)", FOUR, "flow", _MOVES, metric="away_s", skew=True,
-         procedure=Background(0.4, 0.4, 6),
-         bars=(bars.Within("away_s", "the load moves away", 0.02),
-               bars.Within("back_s", "the load is back", 0.1))),
-    Case("two-jobs", "two jobs with a stream each at once, 4 NICs of 100"
-         " Mbit/s", FOUR, "flow", _STEADY, skew=True, procedure=TwoJobs(),
-         bars=(bars.Fair(0.45), bars.OfLeft(0.95))),
+    _case("uneven-alltoallv", "MPI_Alltoallv, 16 ranks, 4 MB of each, NICs of"
+          " 25, 50, 100 and 200 Mbit/s", UNEVEN, "alltoallv", _ALLTOALLV,
+          ranks=16, metric="time_s",
+          bars=(bars.NotBelowBaselines(_SPREAD), bars.OverBound(0.1))),
+    _case("background", "stream while another program fills half of one of 4"
+          " NICs of 100 Mbit/s", FOUR, "flow", _STEADY,
+          procedure=Background(60.0), bars=(bars.OfLeft(0.95),)),
+    _case("background-moves", "time until a stream has left a NIC that another"
+          " program half fills, 4 NICs of 100 Mbit/s (400: not within the"
+          " phase)", FOUR, "flow", _MOVES, metric="away_s",
+          procedure=Background(0.4, 0.4, 6),
+          bars=(bars.Within("away_s", "the load moves away", 0.02),
+                bars.Within("back_s", "the load is back", 0.1))),
+    _case("two-jobs", "two jobs with a stream each at once, 4 NICs of 100"
+          " Mbit/s", FOUR, "flow", _STEADY, procedure=TwoJobs(),
+          bars=(bars.Fair(0.45), bars.OfLeft(0.95))),
+    _case("owner", "a burst on the NIC that a job owns and another one uses"
+          " meanwhile, 4 NICs of 100 Mbit/s; of what it has alone, after one"
+          " batch", FOUR, "bursts", _BURSTS, metric="owner_share",
+          procedure=Owner(_BESIDE),
+          only=("ucx-tuned", "ob1", "fuselink", "fuselink-idle",
+                "fuselink-stripe"),
+          bars=(bars.AtLeast("owner_share", "of what the owner has alone,"
+                             " within one batch", 0.9),)),
 )

@@ -28,8 +28,11 @@ class Transport:
     nics: str = ""            # of an RDMA cluster: only those
     one_nic: bool = False
     bound: bool = False       # every rank has one NIC, by its local rank
+    beside: bool = False      # of the program's two transports one has one NIC
     policy: str = ""          # of fuselink, "" for the default
     environment: dict = field(default_factory=dict)
+    lends: dict = field(default_factory=dict) # what makes others lend their
+                                              # GPUs, empty if nothing does
 
     def launch(self, nics):
         """(mpirun arguments, environment) for a cluster with these NICs."""
@@ -45,6 +48,8 @@ class Transport:
 
     def wrapper(self, nics):
         """Words in front of the program."""
+        if self.beside:
+            return [str(TOOLS / "one-nic")]
         return ([str(TOOLS / "nic-of-rank"), str(len(nics))] if self.bound
                 else [])
 
@@ -92,8 +97,42 @@ def _fuselink_rc(_nics):
     return {"UCX_FUSELINK_RAIL_TLS": "rc_verbs"}, []
 
 
+# Two transports in one job, each by variables of its own. MPI keeps out of it.
+def _beside_rc(_nics):
+    return {"ONE_UCX_TLS": "rc,self,sm", "OTHER_UCX_TLS": "fuselink",
+            "UCX_FUSELINK_RAIL_TLS": "rc_verbs"}, [
+                "--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
+                "--mca", "btl_tcp_if_include", "mgmt0"]
+
+
 def _sm(_nics):
     return {"UCX_TLS": "sm,self"}, _PML_UCX
+
+
+# Memory of GPUs: beside the network's transports those that copy it.
+_GPU_TLS = "tcp,self,sm,cuda_copy,cuda_ipc"
+_RELAYS = {"UCX_FUSELINK_GPU_COPIES": "y", "UCX_FUSELINK_RELAY": "y"}
+
+
+def _gpu_ucx(nics):
+    return {"UCX_TLS": _GPU_TLS, "UCX_NET_DEVICES": nics[0]}, _PML_UCX
+
+
+def _gpu_ucx_bound(_nics):
+    return {"UCX_TLS": _GPU_TLS}, _PML_UCX
+
+
+def _gpu_ucx_tuned(nics):
+    variables, words = _ucx_tuned(nics)
+    return variables | {"UCX_TLS": _GPU_TLS}, words
+
+
+def _gpu_fuselink(copies, relay):
+    def settings(nics):
+        return {"UCX_FUSELINK_DEVICES": ",".join(nics),
+                "UCX_FUSELINK_GPU_COPIES": copies,
+                "UCX_FUSELINK_RELAY": relay}, []
+    return settings
 
 
 UCX = Transport("ucx", "UCX tcp, one NIC", _ucx, one_nic=True)
@@ -118,13 +157,49 @@ RC_DEFAULT = Transport("rc-default", "UCX rc_verbs, all NICs, as it comes",
 RC_TUNED = Transport("rc-tuned", "UCX rc_verbs, all NICs, tuned", _rc_tuned)
 FUSELINK_RC = Transport("fuselink", "fuselink over rc_verbs, all NICs",
                         _fuselink_rc, fuselink=True)
+BESIDE_RC = Transport("beside-rc", "UCX rc_verbs, one NIC, and fuselink over"
+                      " rc_verbs, all NICs, in turn", _beside_rc,
+                      fuselink=True, beside=True)
 
+GPU_UCX = Transport("ucx", "UCX tcp, the GPU's own NIC", _gpu_ucx, one_nic=True)
+GPU_UCX_BOUND = Transport("ucx-bound", "UCX tcp, each GPU's own NIC",
+                          _gpu_ucx_bound, bound=True)
+GPU_UCX_TUNED = Transport("ucx-tuned", "UCX tcp, all NICs, tuned",
+                          _gpu_ucx_tuned)
+FUSELINK_UCP = Transport("fuselink-ucp", "fuselink, all NICs, copies by UCP",
+                         _gpu_fuselink("n", "n"), fuselink=True)
+FUSELINK_OWN = Transport("fuselink-own", "fuselink, all NICs, copies over the"
+                         " GPU's own link", _gpu_fuselink("y", "n"),
+                         fuselink=True)
+FUSELINK_GPU = Transport("fuselink", "fuselink, all NICs, copies over others'"
+                         " links too", _gpu_fuselink("y", "y"), fuselink=True,
+                         lends=_RELAYS)
+
+# What the parts of it bring, one after the other.
+ABLATION = tuple(
+    Transport(name, title, _gpu_fuselink("y", relay), fuselink=True,
+              environment=environment)
+    for name, relay, environment, title in (
+        ("own", "n", {"UCX_FUSELINK_BOARD": "n",
+                      "UCX_FUSELINK_SCHED": "stripe"},
+         "no relays, fixed shares of the NICs"),
+        ("relay", "y", {"UCX_FUSELINK_BOARD": "n",
+                        "UCX_FUSELINK_SCHED": "stripe"}, "relays"),
+        ("relay-owner", "y", {"UCX_FUSELINK_SCHED": "idle"},
+         "and NICs have owners, who come first"),
+        ("relay-view", "y", {"UCX_FUSELINK_SCHED": "finish"},
+         "and the load of both ends"))) + (FUSELINK_GPU,)
+
+GPU = (GPU_UCX, GPU_UCX_TUNED, FUSELINK_UCP, FUSELINK_OWN, FUSELINK_GPU)
+GPU_ALLTOALLV = (GPU_UCX_BOUND, GPU_UCX_TUNED, FUSELINK_UCP, FUSELINK_OWN,
+                 FUSELINK_GPU)
 NETWORK = (UCX, UCX_DEFAULT, UCX_TUNED, OB1, FUSELINK)
 NODE = (SM, FUSELINK)
 SKEW = (UCX_BOUND, UCX_TUNED, OB1, FUSELINK, *POLICIES)
 RDMA = (RC, RC_DEFAULT, RC_TUNED, FUSELINK_RC)
 BY_NAME = {transport.name: transport for transport in
-           RDMA + NETWORK + NODE + SKEW}
+           (BESIDE_RC, *GPU, *GPU_ALLTOALLV, *ABLATION, *RDMA, *NETWORK, *NODE,
+            *SKEW)}
 
 
 def variant(text):

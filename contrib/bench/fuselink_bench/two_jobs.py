@@ -1,21 +1,19 @@
 # Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
 """Two jobs of the same kind at once, on the same hosts."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 from . import job
 from .errors import SampleError
 
-# Until both jobs have started, checked their data and wait for the moment.
-_LEAD = 6.0
-
 
 class TwoJobs:
     def measure(self, run):
-        at = f"{time.time() + _LEAD:.3f}"
+        return job.at_a_moment(lambda at: self._both(run, at))
+
+    def _both(self, run, at):
         with ThreadPoolExecutor(2) as pool:
-            both = [pool.submit(job.launch, run, ("--at", at))
+            both = [pool.submit(job.launch, run, ("--at", f"{at:.3f}"))
                     for _ in range(2)]
             try:
                 results = [each.result() for each in both]

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 
 #include "common.h"
+#include "memory.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -54,6 +55,9 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
         {"experts", required_argument, NULL, 'e'},
         {"topk", required_argument, NULL, 'p'},
         {"at", required_argument, NULL, 'a'},
+        {"bursts", required_argument, NULL, 'r'},
+        {"pause", required_argument, NULL, 'd'},
+        {"gpu", no_argument, NULL, 'G'},
         {NULL, 0, NULL, 0}
     };
     int opt;
@@ -72,6 +76,9 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
     options->experts   = 4;
     options->topk      = 2;
     options->at        = 0;
+    options->bursts    = 10;
+    options->pause     = 0.1;
+    options->gpu       = 0;
 
     while ((opt = getopt_long(argc, argv, "", table, NULL)) != -1) {
         switch (opt) {
@@ -117,6 +124,15 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
         case 'a':
             options->at = bench_number("at", optarg, 0, 1e11);
             break;
+        case 'r':
+            options->bursts = bench_number("bursts", optarg, 1, 1000);
+            break;
+        case 'd':
+            options->pause = bench_number("pause", optarg, 0.01, 60);
+            break;
+        case 'G':
+            options->gpu = 1;
+            break;
         default:
             bench_fail("bad option in the command line of", argv[0]);
         }
@@ -127,6 +143,9 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
     }
     if ((options->skew > 0) && (options->hotspot > 0)) {
         bench_fail("--skew and --hotspot exclude each other in", argv[0]);
+    }
+    if (options->gpu) {
+        bench_memory_use_gpu();
     }
 }
 
@@ -162,10 +181,11 @@ static uint64_t bench_pattern_key(int src, int dst, unsigned seq)
            seq;
 }
 
-void bench_pattern_fill(void *buffer, size_t size, int src, int dst,
+void bench_pattern_fill(void *data, size_t size, int src, int dst,
                         unsigned seq)
 {
     uint64_t key = bench_pattern_key(src, dst, seq);
+    void *buffer = bench_memory_is_gpu() ? bench_buffer(size, 0) : data;
     size_t offset, length;
     uint64_t word;
 
@@ -174,14 +194,25 @@ void bench_pattern_fill(void *buffer, size_t size, int src, int dst,
         length = (size - offset < sizeof(word)) ? size - offset : sizeof(word);
         memcpy((char*)buffer + offset, &word, length);
     }
+
+    if (buffer != data) {
+        bench_data_write(data, buffer, size);
+        free(buffer);
+    }
 }
 
-void bench_pattern_check(const void *buffer, size_t size, int src, int dst,
+void bench_pattern_check(const void *data, size_t size, int src, int dst,
                          unsigned seq)
 {
-    uint64_t key = bench_pattern_key(src, dst, seq);
+    uint64_t key       = bench_pattern_key(src, dst, seq);
+    void *copy         = bench_memory_is_gpu() ? bench_buffer(size, 0) : NULL;
+    const void *buffer = (copy != NULL) ? copy : data;
     size_t offset, length;
     uint64_t word;
+
+    if (copy != NULL) {
+        bench_data_read(copy, data, size);
+    }
 
     for (offset = 0; offset < size; offset += length) {
         word   = bench_pattern_word(key, offset / sizeof(word));
@@ -195,6 +226,8 @@ void bench_pattern_check(const void *buffer, size_t size, int src, int dst,
             exit(3);
         }
     }
+
+    free(copy);
 }
 
 long bench_iterations(double seconds, double per_iter, int min_iters)
@@ -364,6 +397,35 @@ void bench_traffic_print(const bench_traffic_t *traffic, const char *name)
                bench_traffic_sum(traffic, -1, -1, -1, rank));
     }
     printf("]}");
+}
+
+double bench_begin(const bench_options_t *options, const char *program)
+{
+    double begin = (options->at > 0) ? options->at : bench_clock() + 0.1;
+    double left;
+
+    MPI_Bcast(&begin, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    left = begin - bench_clock();
+    if (left < 0) {
+        fprintf(stderr, "bench: %s: ready %.1f s after --at; start it"
+                " earlier\n", program, -left);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+        exit(2);
+    }
+    bench_sleep_until(begin);
+    return begin;
+}
+
+void bench_sleep_until(double when)
+{
+    double left = when - bench_clock();
+    struct timespec pause;
+
+    if (left > 0) {
+        pause.tv_sec  = (time_t)left;
+        pause.tv_nsec = (long)((left - pause.tv_sec) * 1e9);
+        nanosleep(&pause, NULL);
+    }
 }
 
 double bench_clock(void)

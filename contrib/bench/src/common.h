@@ -28,7 +28,12 @@ typedef struct {
     int    tokens;   /* moe: of each rank */
     int    experts;  /* moe: of each rank */
     int    topk;     /* moe: experts of a token */
-    double at;       /* flow: when to start, seconds since 1970; 0: at once */
+    double at;       /* flow, bursts: when to start, seconds since 1970; 0:
+                      * at once */
+    int    bursts;   /* bursts: how many, each of `time` seconds, */
+    double pause;    /* with so many between them */
+    int    gpu;      /* messages are in memory of GPUs; not moe, onesided,
+                      * latency, peers */
 } bench_options_t;
 
 /* Reads the command line; prints one line and aborts the job on a bad one. */
@@ -37,14 +42,14 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv);
 /* Buffer on a page boundary with every byte set to `fill`; never NULL. */
 void *bench_buffer(size_t size, int fill);
 
-/* Data that no other message of the run has: it depends on the sender, the
+/* In memory that messages are in: data that no other message of the run has: it depends on the sender, the
  * receiver, the sequence number and the offset, so a chunk that lands at the
  * wrong place, twice, or in the wrong message is seen. */
-void bench_pattern_fill(void *buffer, size_t size, int src, int dst,
+void bench_pattern_fill(void *data, size_t size, int src, int dst,
                         unsigned seq);
 
 /* Aborts the job with the first wrong offset if the data is not as filled. */
-void bench_pattern_check(const void *buffer, size_t size, int src, int dst,
+void bench_pattern_check(const void *data, size_t size, int src, int dst,
                          unsigned seq);
 
 /* Number of iterations that last `seconds` when one lasts `per_iter`: rank 0
@@ -92,6 +97,13 @@ void bench_traffic_crossing(const bench_traffic_t *traffic, double *all,
  * sends to and gets from other hosts. The driver computes from it what the
  * wires allow. */
 void bench_traffic_print(const bench_traffic_t *traffic, const char *name);
+
+/* The moment at which all ranks begin: that of --at, or soon. Waits for it, and
+ * ends the job if it is over already. To be called by all ranks. */
+double bench_begin(const bench_options_t *options, const char *program);
+
+/* Waits for a moment. */
+void bench_sleep_until(double when);
 
 /* Seconds since 1970: programs of one machine compare these. */
 double bench_clock(void);

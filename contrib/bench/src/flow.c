@@ -7,11 +7,11 @@
  * The flow goes on for a moment after that, so that nobody is measured alone. */
 
 #include "common.h"
+#include "memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Seconds that the flow goes on after the time counted. */
 #define FLOW_TAIL 0.4
@@ -66,7 +66,7 @@ static void flow_checked(flow_t *flow, unsigned number)
             bench_pattern_fill(flow_message(flow, i), options->size, src, dst,
                                seq + i);
         } else {
-            memset(flow_message(flow, i), 0, options->size);
+            bench_data_set(flow_message(flow, i), 0, options->size);
         }
     }
     for (i = 0; i < options->window; ++i) {
@@ -133,27 +133,11 @@ static void flow_run(flow_t *flow)
     }
 }
 
-static void flow_wait_until(double when)
-{
-    double left = when - bench_clock();
-    struct timespec pause;
-
-    if (left < 0) {
-        fprintf(stderr, "bench: flow: ready %.1f s after --at; start it"
-                " earlier\n", -left);
-        MPI_Abort(MPI_COMM_WORLD, 2);
-        exit(2);
-    }
-    pause.tv_sec  = (time_t)left;
-    pause.tv_nsec = (long)((left - pause.tv_sec) * 1e9);
-    nanosleep(&pause, NULL);
-}
-
 int main(int argc, char **argv)
 {
     bench_options_t options;
     bench_traffic_t traffic;
-    double begin, sums[2];
+    double sums[2];
     flow_t flow;
     int ranks, i;
 
@@ -170,17 +154,14 @@ int main(int argc, char **argv)
     flow.options  = &options;
     flow.peer     = (flow.rank + ranks / 2) % ranks;
     flow.sends    = flow.rank < ranks / 2;
-    flow.buffer   = bench_buffer(options.size * options.window, 1);
+    flow.buffer   = bench_data(options.size * options.window, 1);
     flow.requests = bench_buffer(options.window * sizeof(*flow.requests), 0);
     for (i = 0; i < options.check; ++i) {
         flow_checked(&flow, i);
     }
 
-    begin = (options.at > 0) ? options.at : bench_clock() + 0.1;
-    MPI_Bcast(&begin, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    flow.from = begin + options.warmup;
+    flow.from = bench_begin(&options, "flow") + options.warmup;
     flow.to   = flow.from + options.time;
-    flow_wait_until(begin);
     flow_run(&flow);
 
     sums[0] = flow.counted;
@@ -207,7 +188,7 @@ int main(int argc, char **argv)
 
     bench_traffic_cleanup(&traffic);
     free(flow.requests);
-    free(flow.buffer);
+    bench_data_free(flow.buffer);
     MPI_Finalize();
     return 0;
 }

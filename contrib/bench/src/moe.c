@@ -289,9 +289,12 @@ int main(int argc, char **argv)
     for (i = 0; i < options.check; ++i) {
         moe_checked(&self, &options, i);
     }
+    /* A step that takes as long as the warm-up is one. */
     elapsed = moe_steps(&self, 1, &dispatch);
-    warm    = bench_iterations(options.warmup, elapsed, 1);
-    elapsed = moe_steps(&self, warm, &dispatch) / warm;
+    warm    = bench_iterations(options.warmup - elapsed, elapsed, 0);
+    if (warm > 0) {
+        elapsed = moe_steps(&self, warm, &dispatch) / warm;
+    }
     count   = bench_iterations(options.time, elapsed, options.min_iters);
     elapsed = moe_steps(&self, count, &dispatch);
 

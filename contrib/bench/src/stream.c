@@ -5,6 +5,7 @@
  * short answer. With --bidir both ranks of a pair send at the same time. */
 
 #include "common.h"
+#include "memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +78,8 @@ static void stream_checked_window(stream_t *stream, unsigned number)
         }
     }
     if (stream->receives) {
-        memset(stream->recv_buffer, 0, options->window * options->size);
+        bench_data_set(stream->recv_buffer, 0,
+                       options->window * options->size);
     }
 
     stream_window(stream);
@@ -110,8 +112,8 @@ int main(int argc, char **argv)
     stream.peer        = (stream.rank + ranks / 2) % ranks;
     stream.sends       = options.bidir || (stream.rank < ranks / 2);
     stream.receives    = options.bidir || (stream.rank >= ranks / 2);
-    stream.send_buffer = bench_buffer(options.size * options.window, 1);
-    stream.recv_buffer = bench_buffer(options.size * options.window, 0);
+    stream.send_buffer = bench_data(options.size * options.window, 1);
+    stream.recv_buffer = bench_data(options.size * options.window, 0);
     stream.requests    = bench_buffer(2 * options.window *
                                       sizeof(*stream.requests), 0);
 
@@ -147,8 +149,8 @@ int main(int argc, char **argv)
     }
 
     free(stream.requests);
-    free(stream.recv_buffer);
-    free(stream.send_buffer);
+    bench_data_free(stream.recv_buffer);
+    bench_data_free(stream.send_buffer);
     MPI_Finalize();
     return 0;
 }
