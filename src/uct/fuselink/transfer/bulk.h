@@ -279,6 +279,7 @@ private:
                        uct_completion_t *comp);
     void      hand_over(Transfer *transfer);
     void      leave_out(Path &path);
+    bool      remove_left_out();
     void      not_connected(Path &path, ucs_status_t status);
     void      break_path(Path &path, ucs_status_t status);
     void      post_failed(Path &path, ucs_status_t status);
@@ -343,6 +344,13 @@ private:
     size_t                             ahead_ = 0;     /* not passed */
     std::deque<Transfer *>             to_copy_; /* not all of them is staged */
     bool                               broken_ = false;
+    /* Paths that did not connect, of which the user has not heard. */
+    struct LeftOut {
+        std::string  rail;
+        std::string  remote;
+        sched::Nanos say_at; /* unless the peer has gone by then */
+    };
+    std::vector<LeftOut>               unsaid_;
     bool                               out_    = false; /* some path is */
     bool                               retry_  = false; /* some path does */
     bool                               later_  = false; /* pump from progress */

@@ -11,6 +11,13 @@
 #include <algorithm>
 
 namespace fuselink {
+namespace {
+
+/* A peer that goes refuses connections; its goodbye is a little later to be seen
+ * than that. It is said of no rail of such a peer that it was not reached. */
+constexpr sched::Nanos kGoodbye = sched::Nanos::millis(500);
+
+} // namespace
 
 size_t BulkSender::set_table(const wire::RailTable &table)
 {
@@ -325,6 +332,7 @@ bool BulkSender::on_path_error(uct_ep_h ep, ucs_status_t status)
     }
     if (!path.connected && path.chunks == 0 &&
         !(path.link && path.link->ready())) {
+        path.until = now_ns() + kGoodbye;
         not_connected(path, status);
     } else {
         break_path(path, status);
@@ -343,6 +351,46 @@ void BulkSender::drop_inbound(uint8_t own, uint8_t remote)
     }
 }
 
+/* False if no path is left, and the peer has not left in the meantime. */
+bool BulkSender::remove_left_out()
+{
+    bool removed = false;
+    for (auto it = paths_.begin(); it != paths_.end();) {
+        Path &path = **it;
+        if (path.state != Path::State::Out) {
+            ++it;
+            continue;
+        }
+        removed = true;
+        if (!path.link || !path.link->failed()) { /* it has said so */
+            unsaid_.push_back({path.rail.name(), path.remote.name, path.until});
+        }
+        if (path.ep != nullptr && !path.link_owns()) {
+            peer_.engine().destroy_lane(path.ep);
+        }
+        it = paths_.erase(it);
+    }
+    sched::Nanos now = now_ns();
+    std::erase_if(unsaid_, [&](const LeftOut &one) {
+        if (now < one.say_at) {
+            return false;
+        }
+        ucs_warn("fuselink: rail %s does not reach %s of peer %016lx: left "
+                 "out", one.rail.c_str(), one.remote.c_str(), peer_.uuid());
+        return true;
+    });
+    out_ = !unsaid_.empty();
+    if (out_) {
+        peer_.engine().defer(peer_);
+    } else if (paths_.empty()) {
+        return false;
+    }
+    if (removed) {
+        pump();
+    }
+    return true;
+}
+
 bool BulkSender::run_deferred()
 {
     for (auto &path : paths_) {
@@ -358,28 +406,8 @@ bool BulkSender::run_deferred()
     if (ucs_unlikely(mending_ != 0) && !mend()) {
         return false;
     }
-    if (out_) {
-        out_ = false;
-        for (auto it = paths_.begin(); it != paths_.end();) {
-            Path &path = **it;
-            if (path.state != Path::State::Out) {
-                ++it;
-                continue;
-            }
-            if (!path.link || !path.link->failed()) { /* it has said so */
-                ucs_warn("fuselink: rail %s does not reach %s of peer "
-                         "%016lx: left out", path.rail.name().c_str(),
-                         path.remote.name.c_str(), peer_.uuid());
-            }
-            if (path.ep != nullptr && !path.link_owns()) {
-                peer_.engine().destroy_lane(path.ep);
-            }
-            it = paths_.erase(it);
-        }
-        if (paths_.empty()) {
-            return false;
-        }
-        pump();
+    if (ucs_unlikely(out_) && !remove_left_out()) {
+        return false;
     }
     if (retry_) {
         retry_ = false;
