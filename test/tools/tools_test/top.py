@@ -97,7 +97,9 @@ def job_is_shown(hosts):
                    for one in reading["processes"]), reading["processes"])
         for nic, line in lines.items():
             moved = line["nic_bytes"] - before[f"host{host}"][nic][counter]
-            in_flight = line["in_flight_bytes"] + 1e6
+            # What goes over a NIC in 160 ms: the tool may have to wait for a
+            # core between board and counters.
+            in_flight = line["in_flight_bytes"] + 4e6
             expect(_completed(line) <= moved <=
                    (_completed(line) + in_flight) * _OVERHEAD,
                    f"host{host} {nic} {direction}: the processes say",

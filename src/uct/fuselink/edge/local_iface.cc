@@ -389,16 +389,11 @@ uct_completion_t *LocalIface::begin_bulk(uct_completion_t *user)
     if (user == nullptr) {
         return nullptr;
     }
-    BulkEnd *end = free_end_;
-    if (end != nullptr) {
-        free_end_ = end->next;
-    } else {
-        end = &ends_.emplace_back();
-    }
-    arm(end->comp, end_bulk);
-    end->iface = this;
-    end->user  = user;
-    return &end->comp;
+    BulkEnd &end = ends_.take();
+    arm(end.comp, end_bulk);
+    end.iface = this;
+    end.user  = user;
+    return &end.comp;
 }
 
 /* `status` is what the lane returned. */
@@ -406,9 +401,7 @@ ucs_status_t LocalIface::settle_bulk(uct_completion_t *comp,
                                      ucs_status_t status)
 {
     if (comp != nullptr && status != UCS_INPROGRESS) {
-        auto *end = reinterpret_cast<BulkEnd *>(comp);
-        end->next = free_end_;
-        free_end_ = end;
+        ends_.give_back(*reinterpret_cast<BulkEnd *>(comp));
     }
     return status;
 }

@@ -2,12 +2,12 @@
 #ifndef FUSELINK_EDGE_LOCAL_IFACE_H
 #define FUSELINK_EDGE_LOCAL_IFACE_H
 
+#include "../pool.h"
 #include "../rail/lower.h"
 #include "../ucx.h"
 #include "../watch/exit_report.h"
 #include "../wire/address.h"
 
-#include <deque>
 #include <memory>
 #include <unordered_map>
 
@@ -21,7 +21,7 @@ struct BulkEnd {
     uct_completion_t  comp; /* first; the lane's */
     LocalIface       *iface = nullptr;
     uct_completion_t *user  = nullptr;
-    BulkEnd          *next  = nullptr;
+    BulkEnd          *next_free = nullptr;
 };
 
 /**
@@ -103,9 +103,8 @@ private:
     std::unique_ptr<LowerIface> bulk_;
     /* Whose lower endpoint is it? Asked only when a lane reports an error. */
     std::unordered_map<uct_ep_h, LocalEp *> eps_;
-    bool                in_bulk_ = false; /* its code is on the stack */
-    std::deque<BulkEnd> ends_;
-    BulkEnd            *free_end_ = nullptr;
+    bool               in_bulk_ = false; /* its code is on the stack */
+    Pool<BulkEnd>      ends_;
     Traffic            traffic_; /* bulk data; messages are not looked at */
     ExitReport        *report_ = nullptr;
     unsigned           closed_  = 0; /* endpoints whose gate is closed */

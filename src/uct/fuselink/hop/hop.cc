@@ -58,16 +58,11 @@ Hop::~Hop()
 
 Hop::Copy &Hop::new_copy(uct_completion_t *user)
 {
-    Copy *copy = free_;
-    if (copy != nullptr) {
-        free_ = copy->next_free;
-    } else {
-        copy = &copies_.emplace_back();
-    }
-    arm(copy->comp, on_copied);
-    copy->hop  = this;
-    copy->user = user;
-    return *copy;
+    Copy &copy = copies_.take();
+    arm(copy.comp, on_copied);
+    copy.hop  = this;
+    copy.user = user;
+    return copy;
 }
 
 /* The transport's list of copies is not to be touched while it goes through it:
@@ -92,8 +87,7 @@ unsigned Hop::progress()
         done_.pop_front();
         uct_completion_t *user   = copy->user;
         ucs_status_t      status = copy->comp.status;
-        copy->next_free          = free_;
-        free_                    = copy;
+        copies_.give_back(*copy);
         --open_;
         uct_invoke_completion(user, status);
     }
@@ -112,8 +106,7 @@ ucs_status_t Hop::begin(Zcopy zcopy, const void *host, const void *gpu,
     if (status == UCS_INPROGRESS) {
         ++open_;
     } else {
-        copy.next_free = free_;
-        free_          = &copy;
+        copies_.give_back(copy);
     }
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_HOP_HOP_H
 #define FUSELINK_HOP_HOP_H
 
+#include "../pool.h"
 #include "../rail/lower.h"
 #include "../ucx.h"
 
@@ -78,8 +79,7 @@ private:
     std::unique_ptr<LowerIface> iface_;
     uct_ep_h                    ep_   = nullptr;
     size_t                      open_ = 0;
-    std::deque<Copy>            copies_; /* grown, never shrunk */
-    Copy                       *free_ = nullptr;
+    Pool<Copy>                  copies_;
     std::deque<Copy *>          done_; /* whose users have not heard of it */
 };
 

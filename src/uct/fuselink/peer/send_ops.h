@@ -2,10 +2,10 @@
 #ifndef FUSELINK_PEER_SEND_OPS_H
 #define FUSELINK_PEER_SEND_OPS_H
 
+#include "../pool.h"
 #include "../transfer/epochs.h"
 #include "../ucx.h"
 
-#include <deque>
 #include <optional>
 
 namespace fuselink {
@@ -20,7 +20,7 @@ struct SendOp {
     Peer             *peer = nullptr;
     PeerUser         *user = nullptr; /* null once it is gone */
     uct_completion_t *user_comp = nullptr; /* may be null */
-    SendOp           *next = nullptr;
+    SendOp           *next_free = nullptr;
     bool              live = false;
     std::optional<Epochs::Id> epoch; /* of a get */
 };
@@ -30,22 +30,16 @@ class SendOps {
 public:
     SendOp &begin()
     {
-        SendOp *op = free_;
-        if (op != nullptr) {
-            free_ = op->next;
-        } else {
-            op = &all_.emplace_back();
-        }
-        op->live = true;
+        SendOp &op = ops_.take();
+        op.live    = true;
         ++open_;
-        return *op;
+        return op;
     }
 
     void end(SendOp &op)
     {
         op.live = false;
-        op.next = free_;
-        free_   = &op;
+        ops_.give_back(op);
         --open_;
     }
 
@@ -54,17 +48,16 @@ public:
     /** Calls fn(SendOp&) for each that is open. */
     template <typename Fn> void for_each(Fn &&fn)
     {
-        for (SendOp &op : all_) {
+        ops_.for_each([&](SendOp &op) {
             if (op.live) {
                 fn(op);
             }
-        }
+        });
     }
 
 private:
-    std::deque<SendOp> all_;
-    SendOp            *free_ = nullptr;
-    size_t             open_ = 0;
+    Pool<SendOp> ops_;
+    size_t       open_ = 0;
 };
 
 } // namespace fuselink

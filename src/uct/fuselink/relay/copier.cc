@@ -187,24 +187,18 @@ ucs_status_t Copier::begin_own(bool out, char *host, void *gpu, size_t length,
                                uct_completion_t *comp, int64_t now)
 {
     need_own(now);
-    Own *own = free_own_;
-    if (own != nullptr) {
-        free_own_ = own->next_free;
-    } else {
-        own = &owns_.emplace_back();
-    }
-    arm(own->comp, on_own);
-    own->copier      = this;
-    own->user        = comp;
-    own->length      = length;
-    own->since       = now;
-    waiting_        += length;
-    ucs_status_t status = out ? own_.begin_out(host, gpu, length, &own->comp) :
-                                own_.begin_in(gpu, host, length, &own->comp);
+    Own &own = owns_.take();
+    arm(own.comp, on_own);
+    own.copier  = this;
+    own.user    = comp;
+    own.length  = length;
+    own.since   = now;
+    waiting_   += length;
+    ucs_status_t status = out ? own_.begin_out(host, gpu, length, &own.comp) :
+                                own_.begin_in(gpu, host, length, &own.comp);
     if (status != UCS_INPROGRESS) {
-        waiting_      -= length;
-        own->next_free = free_own_;
-        free_own_      = own;
+        waiting_ -= length;
+        owns_.give_back(own);
     }
     return status;
 }
@@ -219,8 +213,7 @@ void Copier::on_own(uct_completion_t *comp)
     const int64_t now  = Board::now();
     copier.own_takes_ += (now - own->since - copier.own_takes_) / kMean;
     copier.need_own(now);
-    own->next_free    = copier.free_own_;
-    copier.free_own_  = own;
+    copier.owns_.give_back(*own);
     uct_invoke_completion(user, status);
 }
 

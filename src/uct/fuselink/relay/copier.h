@@ -3,6 +3,7 @@
 #define FUSELINK_RELAY_COPIER_H
 
 #include "../hop/hop.h"
+#include "../pool.h"
 #include "hall.h"
 #include "lanes.h"
 
@@ -123,8 +124,7 @@ private:
         int64_t           since;
         Own              *next_free;
     };
-    std::deque<Own> owns_; /* grown, never shrunk */
-    Own            *free_own_ = nullptr;
+    Pool<Own> owns_;
 };
 
 } // namespace fuselink
