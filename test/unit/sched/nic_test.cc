@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace fuselink::sched {
 namespace {
 
@@ -17,6 +19,7 @@ const Bytes  chunk = Rate::mbit(100) * Nanos::millis(2);
 struct Busy {
     explicit Busy(Rate rate = Rate::mbit(100))
     {
+        nic.add_path();
         for (int i = 0; i < 10; ++i) {
             post(path);
             now += chunk / rate;
@@ -116,6 +119,45 @@ TEST(Nic, WhoHasNothingOnAFullNicWaitsForHisTurn)
     busy.post(busy.path);
     view = busy.show(Standing::Free, Bytes::mib(64), 63);
     EXPECT_TRUE(busy.full);
+}
+
+/* As many smallest chunks as fill it for 32 ms are no reason to hold one back. */
+TEST(Nic, FewPathsNeverWaitForATurn)
+{
+    Busy busy;
+    std::vector<RateMeter> others(23, busy.path);
+    for (RateMeter &other : others) { /* so many that parts are too small */
+        busy.nic.add_path();
+        busy.post(other);
+    }
+    busy.show(Standing::Free, Bytes::mib(64));
+    EXPECT_FALSE(busy.full);
+    busy.nic.add_path();
+    busy.show(Standing::Free, Bytes::mib(64));
+    EXPECT_TRUE(busy.full);
+    busy.nic.remove_path();
+    busy.show(Standing::Free, Bytes::mib(64));
+    EXPECT_FALSE(busy.full);
+}
+
+/* Processes that have stopped sending may come back all at once. */
+TEST(Nic, PathsAreThoseOfAllWhoWereThere)
+{
+    Busy busy;
+    busy.nic.add_path();
+    std::vector<RateMeter> others(23, busy.path);
+    for (RateMeter &other : others) {
+        busy.post(other);
+    }
+    const auto full = [&](uint32_t sharers) {
+        busy.show(Standing::Free, Bytes::mib(64), sharers);
+        return busy.full;
+    };
+    EXPECT_FALSE(full(4)); /* 5 x 100 Mbit/s for 32 ms: 122 chunks */
+    full(63);
+    EXPECT_TRUE(full(4));
+    busy.nic.remove_path();
+    EXPECT_FALSE(full(4));
 }
 
 TEST(Nic, OnTheNicOfAnotherIsHalfABatch)

@@ -109,7 +109,7 @@ TEST(SharedNic, IsFullByTheSumWherePartsAreTooSmall)
                     uint32_t paths) {
         const RateMeter own =
                 meter_of(Rate::mbit(100.0 / processes), flying);
-        return nic_of(own, total, ahead, processes).full(paths, limits);
+        return nic_of(own, total, ahead, processes).full(paths, 32, limits);
     };
     const Bytes half = once / 2, rest = once - half;
     EXPECT_TRUE(full(half, rest, 32, 1));

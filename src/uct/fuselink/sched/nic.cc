@@ -50,6 +50,7 @@ void Nic::look(const Others &others, Nanos now, const Limits &limits) noexcept
         m_shared.rate = m_reported;
     }
     m_standing = others.standing;
+    m_most     = std::max(m_most, m_shared.processes);
 }
 
 /* A process that has nothing on a full NIC is not counted among those who share
@@ -76,7 +77,7 @@ bool Nic::show(const RateMeter &path, Nanos now, const Limits &limits,
         view.window = std::min(view.window, m_shared.window);
     } else {
         m_shared.show(path, paths, view);
-        if (view.open && m_shared.full(paths, limits)) {
+        if (view.open && m_shared.full(paths, uint64_t{m_paths} * m_most, limits)) {
             full      = !our_turn(now, limits);
             view.open = !full;
         }

@@ -41,6 +41,10 @@ public:
      *  first show(), and again every few hundred microseconds. */
     void look(const Others &others, Nanos now, const Limits &limits) noexcept;
 
+    /** There is one more path on it, or one less. */
+    void add_path() noexcept { ++m_paths; }
+    void remove_path() noexcept { --m_paths; }
+
     /** A chunk begins. @param idle nothing was in flight on its path. */
     void on_post(Nanos now, Bytes length, bool idle) noexcept
     {
@@ -98,6 +102,8 @@ private:
                        .in_flight = {}, .ahead = {}, .processes = 1,
                        .known = false};
     PathView::Standing m_standing = PathView::Standing::Free;
+    uint32_t m_paths = 0;
+    uint32_t m_most = 1; /* processes that there were at a time */
     uint32_t m_busy_paths = 0;
     Nanos m_turn; /* ours comes then; 0: we have not waited */
 

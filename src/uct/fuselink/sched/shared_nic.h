@@ -2,6 +2,7 @@
 #ifndef FUSELINK_SCHED_SHARED_NIC_H
 #define FUSELINK_SCHED_SHARED_NIC_H
 
+#include "chunk.h"
 #include "policy.h"
 #include "rate_meter.h"
 #include "units.h"
@@ -41,11 +42,26 @@ struct SharedNic {
                         uint32_t processes) noexcept;
 
     /** They have as much in flight as they should, and are too many to rely on
-     *  their parts. */
-    bool full(uint32_t paths, const Limits &limits) const noexcept
+     *  their parts.
+     *  @param paths  How many of this process are busy.
+     *  @param all    How many there may be, of all processes. */
+    bool full(uint32_t paths, uint64_t all, const Limits &limits) const noexcept
     {
         return in_flight + ahead >= window &&
-               part < limits.min_chunk * paths;
+               part < limits.min_chunk * paths && !bears(all, limits);
+    }
+
+    /**
+     * Is a smallest chunk on each of so many paths no more than a few windows?
+     * Then they may have it. Congestion control (BBR) paces a connection that
+     * is held back at what it had; the NIC is slower for it, is measured, gets
+     * a shorter window, and more connections are held back. It stayed at half
+     * of its speed like this. Some windows, because the rate may be low by now.
+     */
+    bool bears(uint64_t all, const Limits &limits) const noexcept
+    {
+        const Bytes most = rate * limits.chunk_time * (4 * chunks_per_window);
+        return known && limits.min_chunk * all <= most;
     }
 
     /** The time in which each process can send one chunk. */

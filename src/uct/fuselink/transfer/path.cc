@@ -17,6 +17,7 @@ Path::Path(BulkSender &sender_, Rail &rail_, const wire::RailRecord &remote_)
       meter(weight)
 {
     hook.path = this;
+    rail.nic.add_path();
 }
 
 unsigned Path::poll_index() const
@@ -29,6 +30,7 @@ Path::~Path()
     if (!meter.in_flight().is_zero()) {
         ended(meter.in_flight(), false);
     }
+    rail.nic.remove_path();
 }
 
 void Path::posted(sched::Bytes length)
