@@ -2,11 +2,9 @@
 #ifndef FUSELINK_TEST_WORKER_H
 #define FUSELINK_TEST_WORKER_H
 
-#include "harness/channel.h"
+#include "harness/waits.h"
 #include "request.h"
 
-#include <chrono>
-#include <ctime>
 #include <exception>
 #include <functional>
 
@@ -41,7 +39,7 @@ private:
 };
 
 /** A UCP worker. */
-class Worker {
+class Worker : public Waits<Worker> {
 public:
     using AmHandler = std::function<ucs_status_t(
         const void *header, size_t header_length, void *data, size_t length,
@@ -70,33 +68,7 @@ public:
     Request flush();
     void    fence() { REQUIRE_OK(ucp_worker_fence(worker_)); }
 
-    /** Progresses, and sleeps a little when there is nothing to do for long:
-     *  the machines that run these tests have fewer cores than the tests have
-     *  processes. */
-    unsigned progress()
-    {
-        static thread_local unsigned idle;
-        unsigned count = ucp_worker_progress(worker_);
-        if (count != 0) {
-            idle = 0;
-        } else if (++idle > kIdle) {
-            timespec little{0, 20000};
-            nanosleep(&little, nullptr);
-        }
-        return count;
-    }
-
-    /** Progresses until done() or a limit; `what` is what is waited for. */
-    template <typename Done>
-    void until(Done &&done, const char *what, double seconds = 30)
-    {
-        auto deadline = after(seconds);
-        while (!done()) {
-            progress();
-            REQUIRE(Clock::now() < deadline, "waited %g s for %s", seconds,
-                    what);
-        }
-    }
+    unsigned poll() { return ucp_worker_progress(worker_); }
 
     /** Waits for a request and checks that it went well. */
     void finish(const Request &request, const char *what, double seconds = 30);
@@ -108,42 +80,11 @@ public:
         }
     }
 
-    void for_seconds(double seconds)
-    {
-        for (auto deadline = after(seconds); Clock::now() < deadline;) {
-            progress();
-        }
-    }
-
-    /** Both sides progress until both have called this. */
-    void meet(const Channel &channel, uint64_t mark, double seconds = 40)
-    {
-        channel.send_mark(mark);
-        await(channel, mark, seconds);
-    }
-
-    /** Progresses until the other side has sent this mark. */
-    void await(const Channel &channel, uint64_t mark, double seconds = 40)
-    {
-        until([&] { return channel.readable(); }, "the other side", seconds);
-        channel.expect_mark(mark);
-    }
-
 private:
-    using Clock = std::chrono::steady_clock;
-
-    static Clock::time_point after(double seconds)
-    {
-        return Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                  std::chrono::duration<double>(seconds));
-    }
-
     static ucs_status_t on_message(void *arg, const void *header,
                                    size_t header_length, void *data,
                                    size_t length,
                                    const ucp_am_recv_param_t *param);
-
-    static constexpr unsigned kIdle = 100; /* polls */
 
     ucp_worker_h                                            worker_;
     std::vector<std::pair<unsigned, std::unique_ptr<AmHandler>>> handlers_;

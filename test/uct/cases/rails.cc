@@ -452,7 +452,7 @@ std::vector<Case> rails_cases()
     /* TCP of later releases reaches its own subnet only, so that the passive
      * side hears of the other only with the earlier ones. */
     const char *says = "fuselink: no rail .* UCX_FUSELINK_DEVICES";
-    size_t      hears = UCT_VERNO_MINOR < 20;
+    unsigned    hears = UCT_VERNO_MINOR < 20 ? 1 : 0;
     apart.log = {{Side::Active, says, 1, 2}, {Side::Passive, says, hears, 2}};
     cases.push_back(apart);
 
