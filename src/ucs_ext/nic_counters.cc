@@ -29,26 +29,34 @@ std::optional<NicCounters> of_interface(const std::string &name)
                      "rx_bytes", 1);
 }
 
+/* A name from a hostile board must not lead to other files. */
+bool is_name(const std::string &port)
+{
+    size_t colon = port.find(':');
+    return !port.empty() && port[0] != '.' && port.size() <= 64 &&
+           port.find('/') == std::string::npos &&
+           (colon == std::string::npos || port[colon + 1] != '.');
+}
+
+std::string rdma_folder(const std::string &port, size_t colon)
+{
+    return "/sys/class/infiniband/" + port.substr(0, colon) + "/ports/" +
+           port.substr(colon + 1);
+}
+
 } // namespace
 
 std::optional<NicCounters> read_nic_counters(const std::string &port)
 {
-    /* A name from a hostile board must not lead to other files. */
-    if (port.empty() || port[0] == '.' || port.size() > 64 ||
-        port.find('/') != std::string::npos) {
+    if (!is_name(port)) {
         return {};
     }
     size_t colon = port.find(':');
     if (colon == std::string::npos) {
         return of_interface(port);
     }
-    if (port[colon + 1] == '.') {
-        return {};
-    }
     /* In words of 32 bits, by the InfiniBand specification. */
-    auto counters = read_pair("/sys/class/infiniband/" +
-                                  port.substr(0, colon) + "/ports/" +
-                                  port.substr(colon + 1) + "/counters",
+    auto counters = read_pair(rdma_folder(port, colon) + "/counters",
                               "port_xmit_data", "port_rcv_data", 4);
     if (!counters) {
         auto behind = net::rdma_netdevs(port);
@@ -57,6 +65,22 @@ std::optional<NicCounters> read_nic_counters(const std::string &port)
         }
     }
     return counters;
+}
+
+std::optional<bool> read_nic_carrier(const std::string &port)
+{
+    if (!is_name(port)) {
+        return {};
+    }
+    size_t        colon = port.find(':');
+    bool          rdma  = colon != std::string::npos;
+    std::ifstream file(rdma ? rdma_folder(port, colon) + "/state" :
+                              "/sys/class/net/" + port + "/carrier");
+    int state; /* 0 or 1; of RDMA "4: ACTIVE" */
+    if (!(file >> state)) {
+        return {};
+    }
+    return rdma ? state == 4 : state != 0;
 }
 
 } // namespace fuselink

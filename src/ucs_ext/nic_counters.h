@@ -20,6 +20,10 @@ struct NicCounters {
  *  anything. */
 std::optional<NicCounters> read_nic_counters(const std::string &port);
 
+/** Whether a port named like that has a carrier: a cable, and something at its
+ *  other end. None if the kernel does not say. */
+std::optional<bool> read_nic_carrier(const std::string &port);
+
 } // namespace fuselink
 
 #endif

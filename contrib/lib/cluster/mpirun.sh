@@ -112,7 +112,7 @@ mpirun_hostfile() {
 }
 
 command_mpirun() {
-    local defaults=() library='' modules settings='' words roles np
+    local defaults=() library='' modules settings='' by_hand='' words roles np
     load_cluster
     need_tools mpirun openmpi-bin
     [[ $# -gt 0 ]] || usage_error "mpirun: want the arguments of mpirun"
@@ -146,11 +146,12 @@ command_mpirun() {
     *) usage_error "FUSELINK='$FUSELINK': accepted: 1, 0 or unset" ;;
     esac
     gpu_modules
-    if [[ -n $library$modules ]]; then
-        ! any_given app || usage_error "mpirun --app is not supported with" \
-            "GPUs or FUSELINK=1; put the programs on the command line, with ':'"
-        mpirun_add_environment
+    if [[ -n $library$modules ]] && any_given app; then
+        usage_error "mpirun --app is not supported with GPUs or FUSELINK=1;" \
+            "put the programs on the command line, with ':'"
     fi
+    preloads_fuselink "${words[@]}" && by_hand=yes
+    [[ -z $library$modules$by_hand ]] || mpirun_add_environment
 
     # The descriptor stays open in mpirun and nowhere else (it closes all but
     # the standard ones in what it starts): its end is what reap waits for.
@@ -202,18 +203,25 @@ program_environment() {
     done
 }
 
-# Sets added[] to what a command needs to use $library and $modules, but for what
-# is in the environment or in GIVEN, a list of names with a space before and
-# after each.
+# True if COMMAND uses fuselink without FUSELINK=1. It would take mgmt0, which has
+# no limit, for the best NIC of all.
+# usage: preloads_fuselink COMMAND...
+preloads_fuselink() {
+    [[ "${LD_PRELOAD-} $*" == *@(libuct_fuselink|fuselink_info)* ]]
+}
+
+# Sets added[] to what a command needs to use $library and $modules, or if it is
+# $by_hand, but for what is in the environment or in GIVEN, a list of names with a
+# space before and after each.
 # usage: program_defaults GIVEN
 program_defaults() {
     added=()
-    if [[ $1 != *" LD_PRELOAD "* ]]; then
+    if [[ -n $library$modules && $1 != *" LD_PRELOAD "* ]]; then
         with_libraries "${LD_PRELOAD-}"
         added+=("LD_PRELOAD=$preload")
     fi
-    [[ -n $library ]] || return 0
-    [[ $1 == *" UCX_TLS "* || -n ${UCX_TLS+set} ]] ||
+    [[ -n $library$by_hand ]] || return 0
+    [[ -z $library || $1 == *" UCX_TLS "* || -n ${UCX_TLS+set} ]] ||
         added+=(UCX_TLS=fuselink)
     # With RDMA NICs every host gives its own list.
     [[ $rdma_nics -gt 0 || $1 == *" UCX_FUSELINK_DEVICES "* ||

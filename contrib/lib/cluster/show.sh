@@ -3,7 +3,7 @@
 # exec, and the commands that only look: status, counters, list.
 
 command_exec() {
-    local host library='' modules added
+    local host library='' modules by_hand='' added
     load_cluster
     [[ $# -ge 2 ]] || usage_error "exec: want HOST CMD..."
     host=$(host_index "$1") || exit 2
@@ -14,7 +14,8 @@ command_exec() {
     *) usage_error "FUSELINK='$FUSELINK': accepted: 1, 0 or unset" ;;
     esac
     gpu_modules
-    [[ -n $library$modules ]] || host_exec "$host" "$@"
+    preloads_fuselink "$@" && by_hand=yes
+    [[ -n $library$modules$by_hand ]] || host_exec "$host" "$@"
     program_defaults ' '
     host_exec "$host" env "${added[@]}" "$@"
 }

@@ -75,7 +75,8 @@ Reading read_boards(const std::vector<std::shared_ptr<const Board>> &boards,
     std::map<std::string, size_t> places;
     for (const auto &[name, speed] : speeds) {
         places[name] = reading.nics.size();
-        reading.nics.push_back({name, speed, read_nic_counters(name)});
+        reading.nics.push_back({name, speed, read_nic_counters(name),
+                                read_nic_carrier(name)});
     }
 
     for (size_t i = 0; i < boards.size(); ++i) {

@@ -21,6 +21,7 @@ struct Reading {
         std::string name;
         uint64_t    speed = 0; /* bytes per second, as reported; 0: unknown */
         std::optional<NicCounters> counters; /* of all programs */
+        std::optional<bool>        carrier = {};
     };
     /** An engine of a process: most have one. */
     struct Process {

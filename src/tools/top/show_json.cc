@@ -45,6 +45,12 @@ void add_line(Json &json, const Traffic::Line &line)
     json.field("nic", line.nic->name);
     json.field("direction", direction_name(line.direction));
     json.field("speed_bytes_per_second", line.nic->speed);
+    json.key("carrier");
+    if (line.nic->carrier) {
+        json.value(*line.nic->carrier);
+    } else {
+        json.null();
+    }
     json.field("bytes_per_second", line.rate);
     json.field("of_speed", line.of_speed);
     json.field("in_flight_bytes", line.in_flight);

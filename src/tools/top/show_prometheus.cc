@@ -85,6 +85,13 @@ std::string show_prometheus(const Reading &reading)
     for (const auto &nic : reading.nics) {
         out.sample({{"nic", nic.name}}, nic.speed);
     }
+    out.metric("fuselink_nic_carrier", "gauge",
+               "1 if the NIC has a carrier, 0 if its cable is out.");
+    for (const auto &nic : reading.nics) {
+        if (nic.carrier) {
+            out.sample({{"nic", nic.name}}, *nic.carrier);
+        }
+    }
     out.metric("fuselink_nic_total_bytes_total", "counter",
                "Bytes that the NIC moved for all programs, by the kernel.");
     for (const auto &nic : reading.nics) {

@@ -28,10 +28,10 @@ std::string who(const Reading::Process &process)
     return text;
 }
 
-/* Who moves something, or is about to. */
+/* Who moves something, or is about to; what keeps them from it goes first. */
 std::string users(const Traffic::Line &line)
 {
-    std::string text;
+    std::string text  = line.nic->carrier.value_or(true) ? "" : "(no carrier)";
     size_t      named = 0, more = 0;
     for (const auto &part : line.parts) {
         if (part.rate <= 0 && part.flow->in_flight == 0) {

@@ -30,6 +30,12 @@ class Hosts:
     def use(self, host, tool, *words, **more):
         return self.run(host, self.tools / tool, *words, **more)
 
+    def cable(self, host, nic, state):
+        """Pulls (down) or plugs (up) the cable of a NIC, by its number."""
+        subprocess.run([self.tool, "nic", "--name", self.cluster.name,
+                        f"host{host}", str(nic), state], timeout=30,
+                       check=True, env=clean_environment())
+
     def job(self, program, *words, ranks=4, timeout=120, env=None):
         """Runs an MPI program over fuselink; (status, stdout, stderr)."""
         settings = {"FUSELINK": "1", **(env or {})}

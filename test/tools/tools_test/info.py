@@ -44,6 +44,16 @@ def settings(hosts):
     expect(given["UCX_FUSELINK_BOARD"]["value"] == "n", given)
     expect(not given["UCX_FUSELINK_SCHED"]["given"], given)
     expect(all(name.startswith("UCX_FUSELINK_") for name in given), given)
+    # UCX's own list has the same names and values.
+    _, listed, _ = hosts.run(0, "env", "UCX_FUSELINK_RELAY=y",
+                             f"LD_PRELOAD={os.environ['FUSELINK_LIB']}",
+                             "ucx_info", "-c", env=_NICS)
+    listed = dict(line.split("=", 1) for line in listed.splitlines()
+                  if line.startswith("UCX_FUSELINK_"))
+    given = {one["name"]: one["value"]
+             for one in _facts(hosts, env={"UCX_FUSELINK_RELAY": "y"})["settings"]}
+    expect(given == {name: listed.get(name) for name in given} and
+           len(given) > 20, given, listed)
     speeds = [rail["speed_bytes_per_second"] /
               rail["reported_bytes_per_second"] for rail in facts["rails"]]
     expect([round(speed, 3) for speed in speeds] == [1, 0.5, 1, 1], speeds)
@@ -76,9 +86,7 @@ def standby(hosts):
 
 def refusals(hosts):
     for env, text in (({"UCX_FUSELINK_SCHED": "fastest"}, "finish"),
-                      ({"UCX_FUSELINK_DEVICES": "eth9"}, "nic0"),
-                      ({"LD_PRELOAD": os.environ["FUSELINK_LIB"]},
-                       "LD_PRELOAD")):
+                      ({"UCX_FUSELINK_DEVICES": "eth9"}, "nic0")):
         status, out, err = hosts.run(0, "env",
                                      *(f"{name}={value}"
                                        for name, value in env.items()),
@@ -87,6 +95,21 @@ def refusals(hosts):
         expect("{" not in out, out)
     status, _, err = hosts.use(0, "fuselink_info", "--all")
     expect(status == 2 and "--all" in err, status, err)
+
+
+def preloaded(hosts):
+    """As a program is started: with the library and other ones."""
+    library = os.environ["FUSELINK_LIB"]
+    alone = _facts(hosts)
+    for preload in (library, f"libm.so.6:{library}", f"{library} libm.so.6"):
+        facts = _facts(hosts, command=("env", f"LD_PRELOAD={preload}"))
+        expect(facts["rails"] == alone["rails"] and facts["notes"] == [],
+               facts)
+    status, out, err = hosts.use(0, "fuselink_info", "--json",
+                                 env={"FUSELINK": "1"})
+    expect(status == 0 and err == "", err)
+    expect([rail["port"] for rail in json.loads(out)["rails"]] ==
+           hosts.cluster.nics, out)
 
 
 def no_rails(hosts):
@@ -225,5 +248,5 @@ def others(hosts):
     expect(len(after["processes"]) == 2, after["processes"])
 
 
-CASES = [rails, settings, examples, standby, refusals, no_rails, distances,
-         topology_file, topology_errors, others]
+CASES = [rails, settings, examples, standby, refusals, preloaded, no_rails,
+         distances, topology_file, topology_errors, others]

@@ -109,6 +109,26 @@ def job_is_shown(hosts):
                        line["bytes_per_second"]) < 1, line)
 
 
+def cable(hosts):
+    """A NIC whose cable is out, in mid-job."""
+    with hosts.background("flow", "--size", 4000000, "--warmup", 0.5,
+                          "--time", 3) as job:
+        wait_for(hosts, 0, job, lambda reading: any(
+            line["bytes_per_second"] > 0 for line in reading["nics"]))
+        hosts.cable(0, 2, "down")
+        try:
+            wait_for(hosts, 0, job, lambda reading: all(
+                line["carrier"] == (line["nic"] != "nic2")
+                for line in reading["nics"]))
+            _, text, _ = hosts.use(0, "fuselink_top", "--once", "--interval",
+                                   "0.05")
+        finally:
+            hosts.cable(0, 2, "up")
+    job_is_well(job)
+    expect(all(("(no carrier)" in line) == line.startswith("nic2")
+               for line in text.splitlines()), text)
+
+
 def text_and_prometheus(hosts):
     with hosts.background("flow", "--size", 4000000, "--warmup", 0.5,
                           "--time", 8) as job:
@@ -159,4 +179,5 @@ def hostile_board(hosts):
     job_is_well(job)
 
 
-CASES = [no_board, arguments, job_is_shown, text_and_prometheus, hostile_board]
+CASES = [no_board, arguments, job_is_shown, cable, text_and_prometheus,
+         hostile_board]

@@ -101,6 +101,30 @@ TEST(ShowText, NamesWhoMoves)
     EXPECT_NE(text.find("eth1"), std::string::npos) << text;
 }
 
+TEST(ShowAll, SayWhichCableIsOut)
+{
+    auto one = reading(kSecond, {process(1)}, {{.completed = 5}});
+    Traffic     traffic = compare(one, one);
+    std::string text = show_text(one, traffic), json = show_json(one, traffic);
+    EXPECT_EQ(text.find("carrier"), std::string::npos);
+    EXPECT_NE(json.find("\"carrier\": null"), std::string::npos) << json;
+    EXPECT_EQ(show_prometheus(one).find("_carrier{"), std::string::npos);
+
+    one.nics[0].carrier = false;
+    one.nics[1].carrier = true;
+    traffic             = compare(one, one);
+    text                = show_text(one, traffic);
+    size_t first        = text.find("(no carrier)");
+    EXPECT_GT(first, text.find("eth0"));
+    EXPECT_LT(text.rfind("(no carrier)"), text.find("eth1"));
+    json = show_json(one, traffic);
+    EXPECT_NE(json.find("\"carrier\": false"), std::string::npos) << json;
+    EXPECT_NE(json.find("\"carrier\": true"), std::string::npos) << json;
+    text = show_prometheus(one);
+    EXPECT_NE(text.find("_carrier{nic=\"eth0\"} 0"), std::string::npos) << text;
+    EXPECT_NE(text.find("_carrier{nic=\"eth1\"} 1"), std::string::npos) << text;
+}
+
 TEST(ShowText, SaysThatThereIsNoBoard)
 {
     Reading none;

@@ -30,7 +30,7 @@ ucs_config_field_t md_config_table[] = {
     {"WEIGHTS", "",
      "Corrects the speed that a rail reports: a list like 'eth0=2,eth1=0.5'.\n"
      "A rail starts with its reported speed times its weight; policy 'stripe'\n"
-     "keeps that share, policy 'finish' replaces it by what it measures.",
+     "keeps that share, the others replace it by what is measured.",
      offsetof(MdConfig, weights), UCS_CONFIG_TYPE_STRING},
 
     {"NODE_LANES", "posix,sysv,cma",
@@ -154,19 +154,21 @@ ucs_config_field_t iface_config_table[] = {
      "chunks are forgotten.",
      offsetof(IfaceConfig, trace_size), UCS_CONFIG_TYPE_MEMUNITS},
 
-    {"RELAY_MEMORY", "16m",
-     "Memory of the host, for the GPU of each worker, through which memory of\n"
-     "GPUs goes to and from NICs that cannot read it: half of it for what goes\n"
-     "out, half for what comes in, which other processes write to. None of it\n"
-     "until it is used, and never more.",
-     offsetof(IfaceConfig, relay_memory), UCS_CONFIG_TYPE_MEMUNITS},
-
+    /* Before RELAY_MEMORY: uct_config_get() takes the first name that begins like
+     * the one that it is asked for. */
     {"RELAY", "n",
      "Memory of GPUs that fuselink copies (GPU_COPIES) also goes over other\n"
      "processes' GPUs of the node and their links to the host, while they do not\n"
      "need these themselves, and that of others over this process's GPU. 'y'\n"
      "takes up to 8 slots of the GPU's memory, no more than RELAY_MEMORY.",
      offsetof(IfaceConfig, relay), UCS_CONFIG_TYPE_BOOL},
+
+    {"RELAY_MEMORY", "16m",
+     "Memory of the host, for the GPU of each worker, through which memory of\n"
+     "GPUs goes to and from NICs that cannot read it: half of it for what goes\n"
+     "out, half for what comes in, which other processes write to. None of it\n"
+     "until it is used, and never more.",
+     offsetof(IfaceConfig, relay_memory), UCS_CONFIG_TYPE_MEMUNITS},
 
     {"GPU_CHUNK", "256k", "The size of a slot of it: the largest piece that is\n"
      "copied at once.",
