@@ -8,7 +8,9 @@
  * which only a NIC that does them itself can end. Exit status 0 if all data was
  * right.
  *
- * usage: exchange [p2p|alltoallv|rma|threads|asleep|all]
+ * usage: exchange [p2p|alltoallv|rma|threads|asleep|all [ROUNDS]]
+ *
+ * ROUNDS (4) is how often alltoallv is called.
  */
 
 #include <mpi.h>
@@ -19,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int rank, size, errors;
+static int rank, size, errors, rounds = 4;
 
 static unsigned char pattern(int from, int to, int round, size_t i)
 {
@@ -111,7 +113,7 @@ static void alltoallv(void)
 {
     int *counts = malloc(size * sizeof(int)), *displs = malloc(size * sizeof(int));
     int *rcounts = malloc(size * sizeof(int)), *rdispls = malloc(size * sizeof(int));
-    for (int round = 0; round < 4; ++round) {
+    for (int round = 0; round < rounds; ++round) {
         int total = 0, rtotal = 0;
         for (int r = 0; r < size; ++r) {
             counts[r]  = ((rank * 7 + r * 3 + round) % 5) * 150001;
@@ -282,6 +284,9 @@ int main(int argc, char **argv)
     int all = strcmp(what, "all") == 0, with_threads, total, provided;
 
     with_threads = strcmp(what, "threads") == 0;
+    if (argc > 2) {
+        rounds = atoi(argv[2]);
+    }
     MPI_Init_thread(&argc, &argv,
                     with_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE,
                     &provided);
