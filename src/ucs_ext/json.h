@@ -39,6 +39,14 @@ public:
         return key(name).value(what);
     }
 
+    /** The field is null unless `known`; `what` is not looked at then. */
+    template <typename T>
+    Json &field_or_null(std::string_view name, bool known, const T &what)
+    {
+        key(name);
+        return known ? value(what) : null();
+    }
+
     const std::string &text() const { return text_; }
 
 private:

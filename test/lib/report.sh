@@ -39,6 +39,32 @@ check() {
     fi
 }
 
+# gtest_program LABEL COMMAND...: a result for each test of a GoogleTest program,
+# named LABEL and its own name, and what it printed if it did not end well.
+gtest_program() {
+    local label=$1 output status result name why before=$report_failed
+    shift
+    output=$("$@" 2>&1)
+    status=$?
+    # The lines with a time are the results; those of the summary have none.
+    while IFS=$'\t' read -r result name why; do
+        "$result" "$label$name" "$why"
+    done < <(awk -v OFS='\t' '
+        /^\[ RUN      \]/ { why = "" }
+        reason { why = $0; reason = 0 }
+        /: Skipped$/ { reason = 1 }
+        !/^\[.*\] .*\([0-9]+ ms\)$/ { next }
+        { name = substr($0, 14); sub(/ \([0-9]+ ms\)$/, "", name) }
+        /^\[       OK \]/ { print "ok", name }
+        /^\[  FAILED  \]/ { print "not_ok", name }
+        /^\[  SKIPPED \]/ { print "skip", name, why }' <<<"$output")
+    ((status == 0)) || {
+        grep -vE '^\[( RUN |       OK|-------)' <<<"$output" | tail -n 60
+        ((report_failed > before)) ||
+            not_ok "${label}${*: -1} ends well" "status $status"
+    }
+}
+
 # Print the total and exit.
 finish() {
     echo "$report_passed passed, $report_failed failed, $report_skipped skipped"

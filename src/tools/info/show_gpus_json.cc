@@ -6,23 +6,14 @@ namespace {
 
 void rate_or_null(Json &json, const char *name, double rate)
 {
-    json.key(name);
-    if (rate > 0) {
-        json.value(rate);
-    } else {
-        json.null();
-    }
+    json.field_or_null(name, rate > 0, rate);
 }
 
 void add_connection(Json &json, const char *name,
                     topology::Connection connection)
 {
-    json.key(name);
-    if (connection == topology::Connection::Unknown) {
-        json.null();
-    } else {
-        json.value(topology::name(connection));
-    }
+    json.field_or_null(name, connection != topology::Connection::Unknown,
+                       topology::name(connection));
 }
 
 void add_peers(Json &json, const topology::Devices &devices, size_t gpu)
@@ -39,12 +30,8 @@ void add_peers(Json &json, const topology::Devices &devices, size_t gpu)
         json.field("nvlinks", link.links);
         json.field("nvswitch", link.through_switch);
         rate_or_null(json, "nvlink_bytes_per_second", link.rate);
-        json.key("access");
-        if (access == topology::PeerAccess::Unknown) {
-            json.null();
-        } else {
-            json.value(access == topology::PeerAccess::Yes);
-        }
+        json.field_or_null("access", access != topology::PeerAccess::Unknown,
+                           access == topology::PeerAccess::Yes);
         json.end_object();
     }
     json.end_array();
@@ -81,12 +68,7 @@ void add_gpu(Json &json, const Facts &facts, size_t i)
     json.field("bus_id", gpu.address.text());
     for (const auto &[name, text] : {std::pair("uuid", &gpu.uuid),
                                      std::pair("name", &gpu.name)}) {
-        json.key(name);
-        if (text->empty()) {
-            json.null();
-        } else {
-            json.value(*text);
-        }
+        json.field_or_null(name, !text->empty(), *text);
     }
     json.key("cuda");
     if (cuda) {

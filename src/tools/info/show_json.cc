@@ -10,22 +10,12 @@ namespace {
 
 void number_or_null(Json &json, const char *name, int number)
 {
-    json.key(name);
-    if (number >= 0) {
-        json.value(number);
-    } else {
-        json.null();
-    }
+    json.field_or_null(name, number >= 0, number);
 }
 
 void text_or_null(Json &json, const char *name, const std::string &text)
 {
-    json.key(name);
-    if (text.empty()) {
-        json.null();
-    } else {
-        json.value(text);
-    }
+    json.field_or_null(name, !text.empty(), text);
 }
 
 void add_rail(Json &json, const Facts::Rail &rail)

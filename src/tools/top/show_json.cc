@@ -25,12 +25,8 @@ void add_process(Json &json, const Reading::Process &process,
     json.begin_object();
     identify(json, process);
     json.field("user", process.user).field("program", process.program);
-    json.field("job", process.job).key("rank");
-    if (process.rank.empty()) {
-        json.null();
-    } else {
-        json.value(process.rank);
-    }
+    json.field("job", process.job);
+    json.field_or_null("rank", !process.rank.empty(), process.rank);
     json.field("priority", priority_name(process.priority));
     json.field("out_bytes_per_second", totals.out);
     json.field("in_bytes_per_second", totals.in);
@@ -40,28 +36,20 @@ void add_process(Json &json, const Reading::Process &process,
 
 void add_line(Json &json, const Traffic::Line &line)
 {
-    const auto &counters = line.nic->counters;
+    const auto counters = line.nic->counters.value_or(NicCounters{});
     json.begin_object();
     json.field("nic", line.nic->name);
     json.field("direction", direction_name(line.direction));
     json.field("speed_bytes_per_second", line.nic->speed);
-    json.key("carrier");
-    if (line.nic->carrier) {
-        json.value(*line.nic->carrier);
-    } else {
-        json.null();
-    }
+    json.field_or_null("carrier", line.nic->carrier.has_value(),
+                       line.nic->carrier.value_or(false));
     json.field("bytes_per_second", line.rate);
     json.field("of_speed", line.of_speed);
     json.field("in_flight_bytes", line.in_flight);
     json.field("nic_bytes_per_second", line.nic_rate);
-    json.key("nic_bytes");
-    if (counters) {
-        json.value(line.direction == Direction::Out ? counters->sent :
-                                                      counters->received);
-    } else {
-        json.null();
-    }
+    json.field_or_null("nic_bytes", line.nic->counters.has_value(),
+                       line.direction == Direction::Out ? counters.sent :
+                                                          counters.received);
     json.key("processes").begin_array();
     for (const auto &part : line.parts) {
         json.begin_object();

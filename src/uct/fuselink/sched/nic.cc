@@ -77,7 +77,8 @@ bool Nic::show(const RateMeter &path, Nanos now, const Limits &limits,
         view.window = std::min(view.window, m_shared.window);
     } else {
         m_shared.show(path, paths, view);
-        if (view.open && m_shared.full(paths, uint64_t{m_paths} * m_most, limits)) {
+        const uint64_t all = uint64_t{m_paths} * m_most;
+        if (view.open && m_shared.full(paths, all, limits)) {
             full      = !our_turn(now, limits);
             view.open = !full;
         }

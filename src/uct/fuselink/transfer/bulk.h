@@ -351,7 +351,8 @@ private:
         sched::Nanos say_at; /* unless the peer has gone by then */
     };
     std::vector<LeftOut>               unsaid_;
-    bool                               out_    = false; /* some path is */
+    bool                               out_    = false; /* some path is, or
+                                                           such a one is here */
     bool                               retry_  = false; /* some path does */
     bool                               later_  = false; /* pump from progress */
     bool                               streams_ = false; /* some path is one */
