@@ -54,6 +54,23 @@ void add_settings(const Transport &transport, Facts &facts)
     }
 }
 
+/* Why UCX cannot let the NIC read memory of GPUs. */
+std::string no_gpu_direct(const Rail &rail)
+{
+    if (!rail.traits().needs_keys && !rail.by_messages()) {
+        return "the kernel sends from and receives to the host's memory";
+    }
+    for (const char *module : {"/sys/module/nvidia_peermem",
+                               "/sys/kernel/mm/memory_peers/nv_mem"}) {
+        if (access(module, F_OK) == 0) {
+            return "UCX does not register it, though nvidia-peermem is loaded: "
+                   "this NIC or this UCX cannot";
+        }
+    }
+    return "UCX does not register it: the kernel module nvidia-peermem is not "
+           "loaded";
+}
+
 void add_rails(const Engine &engine, Facts &facts)
 {
     const Topology &machine = Topology::machine();
@@ -70,6 +87,10 @@ void add_rails(const Engine &engine, Facts &facts)
         one.standby     = rail->standby;
         one.by_messages = rail->by_messages();
         one.reads       = rail->reads();
+        one.gpu_direct  = rail->control().md().takes_gpu_memory();
+        if (!one.gpu_direct) {
+            one.no_gpu_direct = no_gpu_direct(*rail);
+        }
         facts.rails.push_back(std::move(one));
     }
 }

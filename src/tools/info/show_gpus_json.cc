@@ -70,18 +70,8 @@ void add_gpu(Json &json, const Facts &facts, size_t i)
                                      std::pair("name", &gpu.name)}) {
         json.field_or_null(name, !text->empty(), *text);
     }
-    json.key("cuda");
-    if (cuda) {
-        json.value(*cuda);
-    } else {
-        json.null();
-    }
-    json.key("numa_node");
-    if (gpu.numa_node >= 0) {
-        json.value(gpu.numa_node);
-    } else {
-        json.null();
-    }
+    json.field_or_null("cuda", cuda.has_value(), cuda.value_or(0));
+    json.field_or_null("numa_node", gpu.numa_node >= 0, gpu.numa_node);
     json.field("mig", gpu.mig);
     rate_or_null(json, "pcie_bytes_per_second", gpu.pcie);
     json.key("distances").begin_object();

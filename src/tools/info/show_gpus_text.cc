@@ -3,6 +3,8 @@
 
 #include "../../ucs_ext/text_table.h"
 
+#include <algorithm>
+
 namespace fuselink::info {
 namespace {
 
@@ -106,6 +108,32 @@ std::string paths(const Facts &facts)
                "GPU with NVLink is nearer to this one.\n";
 }
 
+/* Which rails could do without copies, and why the others cannot: a line for each
+ * reason. */
+std::string copies(const Facts &facts)
+{
+    std::vector<std::pair<std::string, std::string>> reasons; /* and rails */
+    for (const auto &rail : facts.rails) {
+        const std::string why = rail.gpu_direct ?
+                                    "it could be registered for them, which "
+                                    "fuselink does not do yet" :
+                                    rail.no_gpu_direct;
+        auto at = std::find_if(reasons.begin(), reasons.end(),
+                               [&](const auto &one) { return one.first == why; });
+        if (at == reasons.end()) {
+            reasons.emplace_back(why, rail.port);
+        } else {
+            at->second += ", " + rail.port;
+        }
+    }
+    std::string text;
+    for (const auto &[why, rails] : reasons) {
+        text += "GPU memory is copied to and from the host's for " + rails +
+                ": " + why + ".\n";
+    }
+    return text.empty() ? text : "\n" + text;
+}
+
 } // namespace
 
 std::string show_gpus_text(const Facts &facts)
@@ -113,7 +141,7 @@ std::string show_gpus_text(const Facts &facts)
     if (facts.gpus.devices.gpus() == 0) {
         return "\nGPUs: none seen.\n";
     }
-    return "\n" + matrix(facts) + paths(facts);
+    return "\n" + matrix(facts) + paths(facts) + copies(facts);
 }
 
 } // namespace fuselink::info

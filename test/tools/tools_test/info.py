@@ -205,6 +205,10 @@ def topology_file(hosts):
     expect(rows["GPU0"][-8:] == ["X", "NV1", "SYS", "NV1", "PIX", "NODE",
                                  "SYS", "-"], rows["GPU0"])
     expect("2. by GPU1 40.0" in text, text)
+    expect(not any(rail["gpu_direct"] for rail in facts["rails"]) and
+           "the kernel" in facts["rails"][0]["no_gpu_direct"], facts["rails"])
+    expect("GPU memory is copied to and from the host's for nic0, nic1, nic2, "
+           "nic3: the kernel" in text, text)
 
 
 def topology_errors(hosts):

@@ -96,6 +96,8 @@ ucs_status_t LowerMd::open(uct_component_h component,
     }
     result->rkey_size_ = attr.rkey_packed_size;
     result->reg_cost_  = attr.reg_cost;
+    result->takes_gpu_memory_ =
+        attr.cap.reg_mem_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA);
 
     uct_tl_resource_desc_t *resources;
     unsigned count;

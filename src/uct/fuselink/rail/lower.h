@@ -41,6 +41,8 @@ public:
     size_t                       rkey_size() const { return rkey_size_; }
     /** Time to register memory, seconds and seconds per byte. */
     const ucs_linear_func_t     &reg_cost() const { return reg_cost_; }
+    /** Registers memory of GPUs, so that the NIC reads and writes it. */
+    bool                         takes_gpu_memory() const { return takes_gpu_memory_; }
     const std::vector<Resource> &resources() const { return resources_; }
 
     /** The resource of transport `tl`, first device; nullptr if none. */
@@ -57,6 +59,7 @@ private:
     uct_md_h              md_ = nullptr;
     size_t                rkey_size_ = 0;
     ucs_linear_func_t     reg_cost_{};
+    bool                  takes_gpu_memory_ = false;
     std::vector<Resource> resources_;
 };
 
