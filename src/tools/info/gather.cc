@@ -57,7 +57,10 @@ void add_settings(const Transport &transport, Facts &facts)
 /* Why UCX cannot let the NIC read memory of GPUs. */
 std::string no_gpu_direct(const Rail &rail)
 {
-    if (!rail.traits().needs_keys && !rail.by_messages()) {
+    if (rail.by_messages()) {
+        return "bulk data goes by messages, which the CPU writes";
+    }
+    if (!rail.reads()) {
         return "the kernel sends from and receives to the host's memory";
     }
     for (const char *module : {"/sys/module/nvidia_peermem",
@@ -87,7 +90,8 @@ void add_rails(const Engine &engine, Facts &facts)
         one.standby     = rail->standby;
         one.by_messages = rail->by_messages();
         one.reads       = rail->reads();
-        one.gpu_direct  = rail->control().md().takes_gpu_memory();
+        one.gpu_direct  = rail->reads() &&
+                          rail->control().md().takes_gpu_memory();
         if (!one.gpu_direct) {
             one.no_gpu_direct = no_gpu_direct(*rail);
         }
