@@ -233,6 +233,7 @@ every_case all.rc.uct uct
 every_case all.rc.ucp ucp
 
 over ud_verbs
+not_here+=('native.mends' 'native.reconnects') # no queue pairs to break
 cases ud.uct uct 'rails.am.sizes.id28' 'rails.flush.under_traffic' 'native.shares'
 cases ud.ucp ucp 'tag.many.*' 'rma.many.*' 'atomic.every.old'
 wanted ud.ucp && check "ud.ucp: every NIC carries data" carried 1 0 1 2 3

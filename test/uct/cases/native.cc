@@ -4,6 +4,7 @@
  * with RDMA NICs, see test/verbs. */
 
 #include "../stack/link.h"
+#include "../stack/queue_pairs.h"
 #include "cases.h"
 
 #include <cstdio>
@@ -109,11 +110,100 @@ void memory(Session &session)
     link.meet();
 }
 
+constexpr unsigned kRounds = 3;
+
+/* All queue pairs fail, that of the messages too, with data on its way: both sides
+ * are told, and another endpoint connects to the same peer. */
+void reconnects(Session &session)
+{
+    Channel channel = session.connection();
+    Link link(channel, {.memory = 2 * kArea});
+    link.settle();
+    for (unsigned round = 0; round < kRounds; ++round) {
+        Op put;
+        link.ep().put_zcopy(link.memory().iov(0, kArea), link.remote(), 0,
+                            &put);
+        link.worker().for_seconds(0.3); /* so that there are some */
+        link.meet();
+        Op late;
+        link.ep().put_zcopy(link.memory().iov(0, kArea), link.remote(), 0,
+                            &late);
+        if (session.active()) {
+            const size_t broken = break_queue_pairs();
+            REQUIRE(broken != 0, "there are no queue pairs");
+        }
+        link.worker().until([&] { return !link.iface().errors().empty(); },
+                            "the error handler");
+        link.worker().until([&] { return put.done() && late.done(); },
+                            "the puts");
+        link.disconnect();
+        link.iface().forget_errors();
+        link.meet();
+        link.connect();
+
+        const uint64_t seed = 70 + 2 * round + session.active();
+        fill(link.memory().data(), kArea, seed);
+        link.meet();
+        Op good;
+        link.ep().put_zcopy(link.memory().iov(0, kArea), link.remote(), kArea,
+                            &good);
+        link.ep().finish(good, "a put over the new connection");
+        link.meet();
+        require_pattern(link.memory().at(kArea), kArea,
+                        70 + 2 * round + !session.active(), "put");
+        link.meet();
+    }
+}
+
+/* Those for bulk data fail, on all NICs at once, with data on its way in both
+ * directions: nobody is told, and all of it arrives. */
+void mends(Session &session)
+{
+    Channel channel = session.connection();
+    Link link(channel, {.memory = 2 * kArea});
+    link.settle(); /* over the oldest queue pair, that of messages */
+    for (unsigned round = 0; round < kRounds; ++round) {
+        const uint64_t seed = 80 + 2 * round;
+        Op first, put;
+        link.ep().put_zcopy(link.memory().iov(0, kArea), link.remote(), kArea,
+                            &first);
+        link.ep().finish(first, "a put with all connections");
+        link.meet();
+        fill(link.memory().data(), kArea, seed + session.active());
+        link.ep().put_zcopy(link.memory().iov(0, kArea), link.remote(), kArea,
+                            &put);
+        link.worker().for_seconds(0.05);
+        if (session.active()) {
+            const size_t broken = break_queue_pairs(1);
+            REQUIRE(broken != 0, "there are no queue pairs");
+        }
+        link.ep().finish(put, "a put whose connections broke");
+        link.meet();
+        require_pattern(link.memory().at(kArea), kArea,
+                        seed + !session.active(), "put");
+        link.meet();
+    }
+    REQUIRE(link.iface().errors().empty(), "an endpoint was reported");
+}
+
+/* UCX's own words of a queue pair that fails. */
+const LogLine kFailedWork{
+    Side::Both, "UCX +ERROR .*(completion with error|rqpn)", 0, 1000};
+
 } // namespace
 
 std::vector<Case> native_cases()
 {
-    return {{"native.alone", alone, alone}, {"native.memory", memory, memory}};
+    return {{"native.alone", alone, alone},
+            {"native.memory", memory, memory},
+            {"native.mends", mends, mends, {},
+             {kFailedWork,
+              {Side::Active, "its data goes over the other rails", 1, 100},
+              {Side::Passive, "its data goes over the other rails", 0, 100}}},
+            {"native.reconnects", reconnects, reconnects, {},
+             {kFailedWork,
+              {Side::Active, "over which messages go to peer .* has failed",
+               kRounds, kRounds}}}};
 }
 
 } // namespace fltest
