@@ -265,7 +265,7 @@ fi
 rates=16,16,0,0,16,16
 over rc_verbs,tcp 0,1,nic0,nic1
 cases_wanted=() # of the groups above
-cases mixed uct 'mixed.shares' 'rails.fence.overlapping'
+cases mixed uct 'mixed.shares' 'rails.fence.overlapping' 'native.mends'
 
 rates=16,16,16,16,0,0
 for qps in 0 1; do

@@ -117,20 +117,21 @@ constexpr unsigned kRounds = 3;
 void reconnects(Session &session)
 {
     Channel channel = session.connection();
-    Link link(channel, {.memory = 2 * kArea});
+    Link link(channel, {.memory = 3 * kArea});
     link.settle();
     for (unsigned round = 0; round < kRounds; ++round) {
-        Op put;
-        link.ep().put_zcopy(link.memory().iov(0, kArea), link.remote(), 0,
-                            &put);
+        /* To where nobody looks: it may be written late. */
+        Op put, late;
+        link.ep().put_zcopy(link.memory().iov(0, kArea), link.remote(),
+                            2 * kArea, &put);
         link.worker().for_seconds(0.3); /* so that there are some */
         link.meet();
-        Op late;
-        link.ep().put_zcopy(link.memory().iov(0, kArea), link.remote(), 0,
-                            &late);
+        link.ep().put_zcopy(link.memory().iov(0, kArea), link.remote(),
+                            2 * kArea, &late);
         if (session.active()) {
             const size_t broken = break_queue_pairs();
-            REQUIRE(broken != 0, "there are no queue pairs");
+            REQUIRE(broken > 1, "%zu queue pairs, with that of messages",
+                    broken);
         }
         link.worker().until([&] { return !link.iface().errors().empty(); },
                             "the error handler");
@@ -141,8 +142,8 @@ void reconnects(Session &session)
         link.meet();
         link.connect();
 
-        const uint64_t seed = 70 + 2 * round + session.active();
-        fill(link.memory().data(), kArea, seed);
+        const uint64_t seed = 70 + 2 * round;
+        fill(link.memory().data(), kArea, seed + session.active());
         link.meet();
         Op good;
         link.ep().put_zcopy(link.memory().iov(0, kArea), link.remote(), kArea,
@@ -150,37 +151,64 @@ void reconnects(Session &session)
         link.ep().finish(good, "a put over the new connection");
         link.meet();
         require_pattern(link.memory().at(kArea), kArea,
-                        70 + 2 * round + !session.active(), "put");
+                        seed + !session.active(), "put");
+        REQUIRE(put.calls() == 1 && late.calls() == 1,
+                "completions were called %u and %u times", put.calls(),
+                late.calls());
         link.meet();
     }
 }
 
-/* Those for bulk data fail, on all NICs at once, with data on its way in both
- * directions: nobody is told, and all of it arrives. */
+/* Those for bulk data fail, on all NICs at once, with puts and gets on their way in
+ * both directions, and at last with a single get and nothing else to do: nobody is
+ * told, and all of it arrives. */
 void mends(Session &session)
 {
     Channel channel = session.connection();
-    Link link(channel, {.memory = 2 * kArea});
+    Link link(channel, {.memory = 3 * kArea});
+    Memory &memory = link.memory();
     link.settle(); /* over the oldest queue pair, that of messages */
     for (unsigned round = 0; round < kRounds; ++round) {
-        const uint64_t seed = 80 + 2 * round;
-        Op first, put;
-        link.ep().put_zcopy(link.memory().iov(0, kArea), link.remote(), kArea,
-                            &first);
+        const uint64_t seed  = 80 + 2 * round;
+        const bool     alone = round + 1 == kRounds;
+        fill(memory.data(), kArea, seed + session.active());
+        Op first, put, get;
+        link.worker().for_seconds(0.7); /* for those that broke have rested */
+        link.ep().put_zcopy(memory.iov(0, kArea), link.remote(), kArea, &first);
         link.ep().finish(first, "a put with all connections");
+        fill(memory.at(2 * kArea), kArea, 1);
         link.meet();
-        fill(link.memory().data(), kArea, seed + session.active());
-        link.ep().put_zcopy(link.memory().iov(0, kArea), link.remote(), kArea,
-                            &put);
+        fill(memory.at(kArea), kArea, 2);
+        link.meet();
+        const bool gets = session.active() || !alone;
+        if (!alone) {
+            link.ep().put_zcopy(memory.iov(0, kArea), link.remote(), kArea,
+                                &put);
+        }
+        if (gets) {
+            link.ep().get_zcopy(memory.iov(2 * kArea, kArea), link.remote(), 0,
+                                get);
+        }
         link.worker().for_seconds(0.05);
         if (session.active()) {
             const size_t broken = break_queue_pairs(1);
-            REQUIRE(broken != 0, "there are no queue pairs");
+            REQUIRE(broken > 1, "%zu queue pairs for data", broken);
+            REQUIRE((alone || !put.done()) && !get.done(),
+                    "too late: they have ended");
         }
-        link.ep().finish(put, "a put whose connections broke");
+        if (gets) {
+            link.ep().finish(get, "a get whose connections broke");
+            require_pattern(memory.at(2 * kArea), kArea,
+                            seed + !session.active(), "get");
+        }
+        if (!alone) {
+            link.ep().finish(put, "a put whose connections broke");
+        }
         link.meet();
-        require_pattern(link.memory().at(kArea), kArea,
-                        seed + !session.active(), "put");
+        if (!alone) {
+            require_pattern(memory.at(kArea), kArea, seed + !session.active(),
+                            "put");
+        }
         link.meet();
     }
     REQUIRE(link.iface().errors().empty(), "an endpoint was reported");

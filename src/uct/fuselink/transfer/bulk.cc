@@ -102,7 +102,7 @@ void BulkSender::pump()
     }
     pumping_ = true;
     do {
-        again_ = false;
+        again_ = starved_ = false;
         if (ucs_unlikely(!to_copy_.empty())) {
             copy_ahead();
         }

@@ -247,6 +247,7 @@ private:
         size_t length = 0;
         Carry  how    = Carry::Not;
         bool   stuck  = false;
+        bool   none   = false; /* of the paths that are whole could carry it */
     };
 
     void      pair_rails();
@@ -355,6 +356,8 @@ private:
                                                            such a one is here */
     bool                               retry_  = false; /* some path does */
     bool                               later_  = false; /* pump from progress */
+    bool                               starved_ = false; /* something waits for
+                                                            which no path is */
     bool                               streams_ = false; /* some path is one */
     unsigned                           mending_ = 0; /* paths that broke */
     bool                               planned_ = false; /* what waits */

@@ -195,6 +195,11 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
                      std::any_of(paths_.begin(), paths_.end(),
                                  [](const auto &p) { return p->usable(); });
         pick.stuck = any && transfer.assigned == 0 && !out_;
+        pick.none  = true;
+        if (!pick.stuck && mending_ != 0) {
+            starved_ = true;
+            peer_.engine().defer(peer_); /* to mend(), which sees to it */
+        }
         return pick;
     }
     size_t remaining          = piece != nullptr ?

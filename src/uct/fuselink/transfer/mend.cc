@@ -136,9 +136,11 @@ bool BulkSender::mend()
             return path->state == Path::State::Resting;
         });
     };
+    /* Not only if none is whole: TCP cannot read what a get has begun to. */
     if (waits() && !peer_.failed() && any_rests() &&
-        std::none_of(paths_.begin(), paths_.end(),
-                     [](const auto &path) { return path->usable(); })) {
+        (starved_ ||
+         std::none_of(paths_.begin(), paths_.end(),
+                      [](const auto &path) { return path->usable(); }))) {
         revive(now); /* nobody else would look at the clock */
         pump();
         peer_.engine().defer(peer_);
@@ -274,10 +276,12 @@ void BulkSender::requeue(Chunk *chunk)
     }
 }
 
-/* Gives the pieces to paths, as far as there is room. */
+/* Gives the pieces to paths, as far as there is room. One that no path can carry
+ * lets the others pass. */
 void BulkSender::send_again()
 {
-    while (!again_queue_.empty() && !peer_.failed()) {
+    size_t passed = 0;
+    while (passed < again_queue_.size() && !peer_.failed()) {
         Piece     piece    = again_queue_.front();
         Transfer &transfer = *piece.transfer;
         auto      at       = reinterpret_cast<uintptr_t>(transfer.buffer);
@@ -289,10 +293,16 @@ void BulkSender::send_again()
             continue;
         }
         Pick pick = choose(transfer, &piece);
-        if (pick.path == nullptr) {
+        if (pick.path == nullptr && !pick.none) {
             return;
         }
         again_queue_.pop_front(); /* posting may end the transfer's others */
+        if (pick.path == nullptr) {
+            again_queue_.push_back(piece);
+            ++passed;
+            continue;
+        }
+        passed = 0;
         if (post_chunk(transfer, pick, &piece)) {
             piece.offset += pick.length;
             piece.length -= pick.length;
