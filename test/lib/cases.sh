@@ -84,6 +84,11 @@ is_wanted() {
     ((${#wanted[@]} == 0)) || matches "$1" "${wanted[@]}"
 }
 
+# checks NAME COMMAND...: check, if the name is wanted.
+checks() {
+    ! is_wanted "$1" || check "$@"
+}
+
 matches() {
     local name=$1 pattern
     shift

@@ -32,8 +32,8 @@ struct Facts {
         bool        standby  = false; /* rests while others reach the peer */
         bool        by_messages = false; /* bulk data, for lack of puts */
         bool        reads    = false; /* the NIC reads a peer's memory */
-        bool        gpu_direct = false; /* it could read that of GPUs */
-        std::string no_gpu_direct; /* and why it cannot */
+        std::string no_gpu_direct; /* why it cannot read that of GPUs; empty:
+                                      it could */
         /* The load board's word on other processes, now. */
         unsigned    users     = 0;
         uint64_t    in_flight = 0;

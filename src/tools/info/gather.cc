@@ -54,7 +54,7 @@ void add_settings(const Transport &transport, Facts &facts)
     }
 }
 
-/* Why UCX cannot let the NIC read memory of GPUs. */
+/* Why UCX cannot let the NIC read memory of GPUs; empty if it can. */
 std::string no_gpu_direct(const Rail &rail)
 {
     if (rail.by_messages()) {
@@ -62,6 +62,9 @@ std::string no_gpu_direct(const Rail &rail)
     }
     if (!rail.reads()) {
         return "the kernel sends from and receives to the host's memory";
+    }
+    if (rail.control().md().takes_gpu_memory()) {
+        return {};
     }
     for (const char *module : {"/sys/module/nvidia_peermem",
                                "/sys/kernel/mm/memory_peers/nv_mem"}) {
@@ -90,11 +93,7 @@ void add_rails(const Engine &engine, Facts &facts)
         one.standby     = rail->standby;
         one.by_messages = rail->by_messages();
         one.reads       = rail->reads();
-        one.gpu_direct  = rail->reads() &&
-                          rail->control().md().takes_gpu_memory();
-        if (!one.gpu_direct) {
-            one.no_gpu_direct = no_gpu_direct(*rail);
-        }
+        one.no_gpu_direct = no_gpu_direct(*rail);
         facts.rails.push_back(std::move(one));
     }
 }

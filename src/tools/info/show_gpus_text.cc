@@ -114,7 +114,7 @@ std::string copies(const Facts &facts)
 {
     std::vector<std::pair<std::string, std::string>> reasons; /* and rails */
     for (const auto &rail : facts.rails) {
-        const std::string why = rail.gpu_direct ?
+        const std::string why = rail.no_gpu_direct.empty() ?
                                     "it could be registered for them, which "
                                     "fuselink does not do yet" :
                                     rail.no_gpu_direct;

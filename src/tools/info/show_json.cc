@@ -29,7 +29,7 @@ void add_rail(Json &json, const Facts::Rail &rail)
     json.field("standby", rail.standby);
     json.field("bulk_by_messages", rail.by_messages);
     json.field("reads", rail.reads);
-    json.field("gpu_direct", rail.gpu_direct);
+    json.field("gpu_direct", rail.no_gpu_direct.empty());
     text_or_null(json, "no_gpu_direct", rail.no_gpu_direct);
     json.field("users", rail.users);
     json.field("in_flight_bytes", rail.in_flight);

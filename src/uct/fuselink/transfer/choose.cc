@@ -197,8 +197,10 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
         pick.stuck = any && transfer.assigned == 0 && !out_;
         pick.none  = true;
         if (!pick.stuck && mending_ != 0) {
+            /* No path is whole, or none that can: TCP cannot read what a get
+             * has begun to. mend() sees to it. */
             starved_ = true;
-            peer_.engine().defer(peer_); /* to mend(), which sees to it */
+            peer_.engine().defer(peer_);
         }
         return pick;
     }

@@ -131,16 +131,10 @@ bool BulkSender::mend()
                  paths_.size(), kMostBreaks);
         return false;
     }
-    auto any_rests = [this] {
-        return std::any_of(paths_.begin(), paths_.end(), [](const auto &path) {
+    if (starved_ && waits() && !peer_.failed() &&
+        std::any_of(paths_.begin(), paths_.end(), [](const auto &path) {
             return path->state == Path::State::Resting;
-        });
-    };
-    /* Not only if none is whole: TCP cannot read what a get has begun to. */
-    if (waits() && !peer_.failed() && any_rests() &&
-        (starved_ ||
-         std::none_of(paths_.begin(), paths_.end(),
-                      [](const auto &path) { return path->usable(); }))) {
+        })) {
         revive(now); /* nobody else would look at the clock */
         pump();
         peer_.engine().defer(peer_);
