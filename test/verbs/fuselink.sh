@@ -224,7 +224,6 @@ perf() {
 rates=16,16,16,16,0,0
 over rc_verbs
 cases rc.uct uct 'native.*' 'rails.connect.first_request' \
-    'rails.fence.overlapping' 'rails.fence.get_then_message' \
     'rails.events.first_message'
 cases rc.ucp ucp 'tag.many.*' 'rma.many.*' 'atomic.every.*'
 wanted rc.ucp && check "rc.ucp: every NIC carries data" carried 1 0 1 2 3
@@ -233,7 +232,9 @@ every_case all.rc.uct uct
 every_case all.rc.ucp ucp
 
 over ud_verbs
-not_here+=('native.mends' 'native.reconnects') # no queue pairs to break
+# No queue pairs, and no memory to register.
+not_here+=('native.mends' 'native.reconnects' 'native.queue_pairs.*'
+    'native.registration')
 cases ud.uct uct 'rails.am.sizes.id28' 'rails.flush.under_traffic' 'native.shares'
 cases ud.ucp ucp 'tag.many.*' 'rma.many.*' 'atomic.every.old'
 wanted ud.ucp && check "ud.ucp: every NIC carries data" carried 1 0 1 2 3
@@ -259,13 +260,114 @@ uneven() {
 if wanted uneven && mpi_programs uneven; then
     check "uneven: rc: 3 NICs and 2 others, data checked" uneven rc_verbs
     check "uneven: ud: 3 NICs and 2 others, data checked" uneven ud_verbs
+    over rc_verbs own/1,3
+    check "uneven: said once, where they were not named" \
+        warns "this process has 4 rails and peer .* has 2:" perf 1048576 4
+fi
+
+# What arrives at a NIC comes later, by now this, now that, each NIC by another time;
+# a time that shrinks changes the order, too.
+begin_delays() {
+    on host0 nsenter -t 1 -n bash -c '
+        for dev in port_h{0,1}n{0..3}; do
+            handle=$(tc qdisc show dev $dev | awk "\$2 == \"tbf\" { print \$3 }")
+            tc qdisc replace dev $dev parent ${handle}1 handle 9: \
+                netem limit 20000 delay 1ms || exit
+        done' || return
+    (exec_in "$guest" host0 nsenter -t 1 -n bash -c '
+        times=(0 40 5 20)
+        for ((turn = 0;; turn++)); do
+            for dev in port_h{0,1}n{0..3}; do
+                tc qdisc change dev $dev handle 9: netem limit 20000 \
+                    delay ${times[(turn + ${dev: -1}) % 4]}ms
+            done
+            sleep 0.3
+        done' </dev/null >/dev/null 2>&1) &
+    changer=$!
+}
+
+# Fails if less than 100 packets were held up anywhere.
+end_delays() {
+    kill "$changer"
+    wait "$changer" 2>/dev/null
+    on host0 nsenter -t 1 -n bash -c '
+        status=0
+        for dev in port_h{0,1}n{0..3}; do
+            count=$(tc -s qdisc show dev $dev |
+                awk "/^qdisc netem/ { on = 1 } on && /Sent/ { print \$4; exit }")
+            ((count >= 100)) || { echo "$dev: $count packets"; status=1; }
+            tc qdisc del dev $dev parent "$(tc qdisc show dev $dev |
+                awk "\$2 == \"tbf\" { print \$3 }")1" || exit
+        done
+        exit $status'
+}
+
+# Rails whose latencies differ, and change: what a fence and a flush say holds.
+delayed() {
+    local group=$1 tl=$2
+    wanted "$group" || return
+    over "$tl"
+    if ! begin_delays; then
+        not_ok "$group: packets come late"
+        return
+    fi
+    cases "$group" uct 'rails.fence.overlapping' 'rails.flush.under_traffic'
+    cases "$group" ucp 'atomic.every.old'
+    check "$group: packets of every NIC came late" end_delays
+}
+
+delayed delayed rc_verbs
+delayed ud.delayed ud_verbs
+
+# Short messages are sent by RDMA NICs, whichever rails a peer's turn begins with.
+messages_by_rdma() {
+    local nic sum tries
+    for tries in 1 2 3 4; do
+        moving perf 64 500 || return
+        sum=0
+        for nic in "${!sent_messages[@]}"; do
+            sum=$((sum + ${sent_messages[$nic]}))
+        done
+        ((sum >= 500)) || { echo "$sum messages by RDMA"; return 1; }
+    done
+}
+
+# shows TEXT... -- COMMAND...: fuselink_info, started with COMMAND in host0, prints
+# lines that match.
+shows() {
+    local texts=() text
+    while [[ $1 != -- ]]; do
+        texts+=("$1")
+        shift
+    done
+    shift
+    (in_host "$guest" host0 "$@" "$build/src/tools/fuselink_info") \
+        >"$work/info.log" 2>&1 </dev/null
+    cat "$work/info.log"
+    for text in "${texts[@]}"; do
+        grep -qE -- "$text" "$work/info.log" ||
+            { echo "no '$text'"; return 1; }
+    done
+}
+
+cases_wanted=() # of the groups above
+if wanted mixed; then
+    over all own
+    check "mixed: by itself: TCP NICs as fast as RDMA NICs, not a slow one" \
+        shows '^ +0 +rxe_h0n0:1 +rc_verbs' '^ +4 +nic0 +tcp' '^ +5 +nic1 +tcp' \
+        '^mgmt0 +far slower' '^Messages of a peer take one RDMA rail' --
+    # Where the interface of an RDMA NIC is seen.
+    over all all
+    check "mixed: by itself: a NIC's RDMA port, and not its interface as well" \
+        shows '^ +0 +rxe_h0n0:1 +rc_verbs' \
+        '^rdma_h0n0 +an RDMA port of the same NIC is used' -- nsenter -t 1 -n -m
 fi
 
 # Two NICs of each kind.
 rates=16,16,0,0,16,16
 over rc_verbs,tcp 0,1,nic0,nic1
-cases_wanted=() # of the groups above
-cases mixed uct 'mixed.shares' 'rails.fence.overlapping' 'native.mends'
+cases mixed uct 'mixed.*' 'rails.fence.overlapping' 'native.mends'
+wanted mixed && check "mixed: messages go by RDMA" messages_by_rdma
 
 rates=16,16,16,16,0,0
 for qps in 0 1; do

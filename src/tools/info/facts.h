@@ -30,6 +30,7 @@ struct Facts {
         Topology::Place place = Topology::Place::Unknown;
         bool        near     = true; /* taken first, else being equal */
         bool        standby  = false; /* rests while others reach the peer */
+        bool        by_ip    = false; /* the kernel moves its data: no RDMA */
         bool        by_messages = false; /* bulk data, for lack of puts */
         bool        reads    = false; /* the NIC reads a peer's memory */
         std::string no_gpu_direct; /* why it cannot read that of GPUs; empty:

@@ -91,6 +91,7 @@ void add_rails(const Engine &engine, Facts &facts)
         one.place       = machine.place(device_of(one.port));
         one.near        = rail->near();
         one.standby     = rail->standby;
+        one.by_ip       = rail->traits().routed_by_ip;
         one.by_messages = rail->by_messages();
         one.reads       = rail->reads();
         one.no_gpu_direct = no_gpu_direct(*rail);

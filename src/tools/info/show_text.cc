@@ -56,17 +56,28 @@ std::string messages(const Facts &facts)
     if (facts.rails.empty()) {
         return {};
     }
+    auto is_rdma = [](const Facts::Rail &rail) {
+        return !rail.by_ip && !rail.standby;
+    };
+    const bool rdma = std::any_of(facts.rails.begin(), facts.rails.end(),
+                                  is_rdma);
     std::string first;
     size_t      near = 0, all = 0;
     for (const auto &rail : facts.rails) {
-        all += !rail.standby;
-        if (rail.near && !rail.standby) {
+        if (rail.standby || (rdma && rail.by_ip)) {
+            continue;
+        }
+        ++all;
+        if (rail.near) {
             ++near;
             first += (first.empty() ? "" : ", ") + rail.port;
         }
     }
-    std::string text = "Messages of a peer take one rail, those of other "
-                       "peers others in turn";
+    const bool  mixed = rdma && !std::all_of(facts.rails.begin(),
+                                             facts.rails.end(), is_rdma);
+    std::string text  = format("Messages of a peer take one %srail, those of "
+                               "other peers others in turn",
+                               mixed ? "RDMA " : "");
     if (near == 0 || near == all) {
         return text + ".\n";
     }

@@ -15,24 +15,19 @@ namespace fltest {
 
 namespace {
 
-/* RDMA NICs count packets and no bytes: the payload of a full one, with the MTU
- * that contrib/cluster gives them. */
-constexpr uint64_t kPacket = 4096;
-
-/* Adds the counter of each of the NICs PREFIX0, PREFIX1, ... in units of so
- * many bytes. */
-void add_counters(std::vector<uint64_t> &bytes, const std::string &prefix,
-                  const std::string &counter, uint64_t unit)
+/* Bytes that TCP NICs have sent: nic0, nic1, ... as many as there are. */
+void add_tcp(std::vector<uint64_t> &bytes)
 {
     for (int i = 0;; ++i) {
-        std::string path = prefix + std::to_string(i) + "/" + counter;
+        std::string path = "/sys/class/net/nic" + std::to_string(i) +
+                           "/statistics/tx_bytes";
         std::ifstream file(path);
         if (!file) {
             return;
         }
         uint64_t value;
         REQUIRE(file >> value, "cannot read %s", path.c_str());
-        bytes.push_back(value * unit);
+        bytes.push_back(value);
     }
 }
 
@@ -44,15 +39,38 @@ std::string host_number()
     return name + strcspn(name, "0123456789");
 }
 
+/* The same for this host's RDMA NICs, which count packets and no bytes. Their
+ * interfaces do, and those of all hosts are in the network that the guest began
+ * with. */
+void add_rdma(std::vector<uint64_t> &bytes)
+{
+    const std::string prefix = "rdma_h" + host_number() + "n";
+    std::ifstream file("/proc/1/net/dev");
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string name;
+        words >> name;
+        if (name.compare(0, prefix.size(), prefix) != 0) {
+            continue;
+        }
+        const size_t index = std::stoul(name.substr(prefix.size()));
+        uint64_t value;
+        for (int column = 0; column < 9; ++column) { /* received: 8, sent: */
+            words >> value;
+        }
+        REQUIRE(words.good(), "cannot read /proc/1/net/dev: %s", line.c_str());
+        bytes.resize(std::max(bytes.size(), index + 1));
+        bytes[index] = value;
+    }
+}
+
 } // namespace
 
 std::vector<uint64_t> NicBytes::read()
 {
     std::vector<uint64_t> bytes;
-    /* A host sees the RDMA NICs of all hosts. */
-    add_counters(bytes, "/sys/class/infiniband/rxe_h" + host_number() + "n",
-                 "ports/1/hw_counters/sent_pkts", kPacket);
-    add_counters(bytes, "/sys/class/net/nic", "statistics/tx_bytes", 1);
+    add_rdma(bytes);
+    add_tcp(bytes);
     REQUIRE(!bytes.empty(), "this is no host of a cluster: no nic0");
     return bytes;
 }
@@ -95,13 +113,18 @@ void require_shares(const std::vector<uint64_t> &bytes, double slack,
             "NICs", shares.size(), bytes.size());
     auto sum = static_cast<double>(
         std::accumulate(bytes.begin(), bytes.end(), uint64_t{0}));
+    std::string all;
+    for (uint64_t one : bytes) {
+        all += " " + std::to_string(one);
+    }
     for (size_t i = 0; i < bytes.size(); ++i) {
         double share = static_cast<double>(bytes[i]) / sum;
         REQUIRE(share >= shares[i] * (1 - slack) &&
                     share <= shares[i] + std::max(shares[i] * slack,
                                                      kMoreThanShare),
-                "%s: nic%zu carried %.1f %% of %.0f bytes, its share is "
-                "%.1f %%", what, i, 100 * share, sum, 100 * shares[i]);
+                "%s: NIC %zu carried %.1f %%, its share is %.1f %%; bytes of "
+                "each NIC:%s", what, i, 100 * share, 100 * shares[i],
+                all.c_str());
     }
 }
 

@@ -507,7 +507,7 @@ std::vector<Case> hostile_cases()
         make("foreign_rail_address", foreign_rail_address, 4),
         make("bad_gets", bad_gets, 26),
         make("empty_gets", empty_gets, 2),
-        make("bad_puts", bad_puts, 8),
+        make("bad_puts", bad_puts, 9),
         make("unasked_answers", unasked_answers, 8),
         make("sessions", sessions, 4),
         make("mutations", mutations, 4000),

@@ -5,8 +5,11 @@
 
 #include "../stack/link.h"
 #include "../stack/queue_pairs.h"
+#include "../stack/registrations.h"
+#include "harness/nics.h"
 #include "cases.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <deque>
 
@@ -168,6 +171,8 @@ void mends(Session &session)
     Link link(channel, {.memory = 3 * kArea});
     Memory &memory = link.memory();
     link.settle(); /* over the oldest queue pair, that of messages */
+    const size_t spared = queue_pairs().size();
+    REQUIRE(spared == 1, "%zu queue pairs for messages", spared);
     for (unsigned round = 0; round < kRounds; ++round) {
         const uint64_t seed  = 80 + 2 * round;
         const bool     alone = round + 1 == kRounds;
@@ -191,7 +196,7 @@ void mends(Session &session)
         }
         link.worker().for_seconds(0.05);
         if (session.active()) {
-            const size_t broken = break_queue_pairs(1);
+            const size_t broken = break_queue_pairs(spared);
             REQUIRE(broken > 1, "%zu queue pairs for data", broken);
             REQUIRE((alone || !put.done()) && !get.done(),
                     "too late: they have ended");
@@ -214,9 +219,113 @@ void mends(Session &session)
     REQUIRE(link.iface().errors().empty(), "an endpoint was reported");
 }
 
+/* A get has begun, and those that can read are gone: a put behind it goes over the
+ * TCP NICs meanwhile. */
+void passes(Session &session)
+{
+    Channel channel = session.connection();
+    Link link(channel, {.memory = 3 * kArea});
+    Memory &memory = link.memory();
+    fill(memory.data(), kArea, 85 + session.active());
+    link.settle();
+    const size_t spared = queue_pairs().size(); /* that of messages */
+    if (session.active()) {
+        Op first, get, put;
+        link.ep().put_zcopy(memory.iov(0, kArea), link.remote(), kArea, &first);
+        link.ep().finish(first, "a put with all connections");
+        link.ep().get_zcopy(memory.iov(2 * kArea, kArea), link.remote(), 0,
+                            get);
+        link.worker().for_seconds(0.05);
+        REQUIRE(break_queue_pairs(spared) != 0,
+                "no queue pairs for data");
+        link.worker().for_seconds(0.05); /* so that this is known */
+        link.ep().put_zcopy(memory.iov(0, kArea / 8), link.remote(), kArea,
+                            &put);
+        link.ep().finish(put, "a put behind the get");
+        REQUIRE(!get.done(), "the put had to wait for the get");
+        link.ep().finish(get, "a get whose connections broke");
+        require_pattern(memory.at(2 * kArea), kArea, 85, "get");
+    }
+    link.meet();
+}
+
+/* Bulk data and messages with a limit on the queue pairs of a NIC: no more of them,
+ * and what has none goes by datagrams. */
+void limited(Session &session, size_t limit)
+{
+    Channel channel = session.connection();
+    Link link(channel, {.memory = 2 * kArea});
+    const uint64_t me = session.active();
+    fill(link.memory().data(), kArea, 90 + me);
+    link.settle();
+    for (int i = 0; i < 2; ++i) { /* the first may not wait for connections */
+        Op put;
+        link.ep().put_zcopy(link.memory().iov(0, kArea), link.remote(), kArea,
+                            &put);
+        link.ep().finish(put, "put");
+        link.meet();
+    }
+    require_pattern(link.memory().at(kArea), kArea, 91 - me, "put");
+    const auto   pairs = queue_pairs();
+    const auto   rates = nic_shares();
+    const size_t nics  = rates.size() - std::count(rates.begin(), rates.end(), 0);
+    size_t       sum   = 0;
+    for (const auto &[nic, count] : pairs) {
+        REQUIRE(count <= limit, "%s has %zu queue pairs", nic.c_str(), count);
+        sum += count;
+    }
+    /* One for the messages, and one on each NIC. */
+    const size_t want = std::min(nics + 1, limit * nics);
+    REQUIRE(sum == want, "%zu queue pairs, want %zu", sum, want);
+    link.meet();
+}
+
+/* A NIC of each side does not register what data is to be moved from and to. That is
+ * said once and not tried again; it sends messages, and the others write. */
+void registration(Session &session)
+{
+    constexpr size_t kRegions = 2, kSize = 4 << 20;
+    Channel channel = session.connection();
+    Link link(channel, {.memory = 4096});
+    const uint64_t me = session.active();
+    link.settle();
+    for (size_t region = 0; region < kRegions; ++region) {
+        Memory memory(link.domain(), 2 * kSize);
+        refuse_registrations(1 + me, memory.data(), memory.size());
+        channel.send(memory.describe());
+        Remote remote(link.domain(), channel.receive());
+        refuse_registrations(1 + me, nullptr, 0);
+        fill(memory.data(), kSize, 95 + me);
+        link.meet();
+        NicBytes bytes;
+        Op       put;
+        link.ep().put_zcopy(memory.iov(0, kSize), remote, kSize, &put);
+        link.ep().finish(put, "put");
+        link.meet();
+        require_pattern(memory.at(kSize), kSize, 96 - me, "put");
+        REQUIRE(refused_registrations() == region + 1,
+                "a NIC was asked %zu times to register memory",
+                refused_registrations());
+        const auto sent = bytes.sent();
+        for (size_t nic : {0, 3}) {
+            REQUIRE(nic < sent.size(), "%zu NICs", sent.size());
+            REQUIRE(sent[nic] > kSize / 8, "NIC %zu sent %lu bytes", nic,
+                    sent[nic]);
+        }
+        link.meet();
+    }
+}
+
 /* UCX's own words of a queue pair that fails. */
 const LogLine kFailedWork{
     Side::Both, "UCX +ERROR .*(completion with error|rqpn)", 0, 1000};
+
+Case limit(const std::string &name, size_t count)
+{
+    auto run = [count](Session &session) { limited(session, count); };
+    return {"native.queue_pairs." + name, run, run,
+            {{Side::Both, "UCX_FUSELINK_MAX_QPS", std::to_string(count)}}};
+}
 
 } // namespace
 
@@ -224,7 +333,16 @@ std::vector<Case> native_cases()
 {
     return {{"native.alone", alone, alone},
             {"native.memory", memory, memory},
+            limit("none", 0),
+            limit("one", 1),
+            limit("two", 2),
+            {"native.registration", registration, registration, {},
+             {{Side::Both, "cannot register [0-9]+ bytes"}}},
             {"native.mends", mends, mends, {},
+             {kFailedWork,
+              {Side::Active, "its data goes over the other rails", 1, 100},
+              {Side::Passive, "its data goes over the other rails", 0, 100}}},
+            {"mixed.passes", passes, passes, {},
              {kFailedWork,
               {Side::Active, "its data goes over the other rails", 1, 100},
               {Side::Passive, "its data goes over the other rails", 0, 100}}},

@@ -248,7 +248,8 @@ std::vector<Case> sharing_cases()
         standby("rests", 0, kNothing, {mine("STANDBY", "nic0")}),
         standby("is_all_there_is", kShare, 1, {mine("STANDBY", "all")}),
         standby("is_all_they_have", 0.9, 1.1,
-                {mine("STANDBY", "nic0"), theirs("DEVICES", "nic0")}),
+                {mine("STANDBY", "nic0"), mine("DEVICES", "nic0,nic1,nic2,nic3"),
+                 theirs("DEVICES", "nic0")}),
         standby("others_rest", 0.9, 1.1, {mine("STANDBY", "^nic0")}),
         make("with_stripe", owner, kShare, 1, {mine("SCHED", "stripe")}),
     };

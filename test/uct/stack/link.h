@@ -24,6 +24,7 @@ public:
     Link(const Channel &channel, const Options &options);
 
     const Channel &channel() const { return channel_; }
+    const Domain  &domain() const { return domain_; }
     Worker        &worker() { return worker_; }
     Iface         &iface() { return iface_; }
     Endpoint      &ep() { return *ep_; }

@@ -1,17 +1,15 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 
-/* UCX's modules call libibverbs by the names below, and the program's own come
- * first (it is linked with -rdynamic): so what they connect is known here. Nothing
- * is linked to libibverbs, which is there where UCX has loaded it. */
+/* What UCX's modules connect is known by the functions below, see verbs.h. */
 
 #include "queue_pairs.h"
 
 #if __has_include(<infiniband/verbs.h>)
 
 #include "harness/failure.h"
+#include "verbs.h"
 
 #include <algorithm>
-#include <dlfcn.h>
 #include <infiniband/verbs.h>
 #include <mutex>
 #include <vector>
@@ -21,20 +19,13 @@ namespace {
 std::mutex            mutex; /* UCX connects datagrams on a thread of its own */
 std::vector<ibv_qp *> connected;
 
-template <typename Function> Function *real(const char *name)
-{
-    void *library = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    return library == nullptr ? nullptr :
-                                reinterpret_cast<Function *>(
-                                    dlsym(library, name));
-}
-
 } // namespace
 
 extern "C" int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask)
 {
-    static auto *modify = real<int(ibv_qp *, ibv_qp_attr *, int)>(
-        "ibv_modify_qp");
+    static auto *modify =
+        fltest::verbs_function<int(ibv_qp *, ibv_qp_attr *, int)>(
+            "ibv_modify_qp");
     const int status = modify(qp, attr, mask);
     if (status == 0 && qp->qp_type == IBV_QPT_RC &&
         (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RTS) {
@@ -46,12 +37,22 @@ extern "C" int ibv_modify_qp(ibv_qp *qp, ibv_qp_attr *attr, int mask)
 
 extern "C" int ibv_destroy_qp(ibv_qp *qp)
 {
-    static auto *destroy = real<int(ibv_qp *)>("ibv_destroy_qp");
+    static auto *destroy = fltest::verbs_function<int(ibv_qp *)>("ibv_destroy_qp");
     {
         std::lock_guard lock(mutex);
         std::erase(connected, qp);
     }
     return destroy(qp);
+}
+
+std::map<std::string, size_t> fltest::queue_pairs()
+{
+    std::map<std::string, size_t> count;
+    std::lock_guard lock(mutex);
+    for (const ibv_qp *qp : connected) {
+        ++count[qp->context->device->name];
+    }
+    return count;
 }
 
 size_t fltest::break_queue_pairs(size_t spared)
@@ -73,6 +74,11 @@ size_t fltest::break_queue_pairs(size_t spared)
 }
 
 #else
+
+std::map<std::string, size_t> fltest::queue_pairs()
+{
+    return {};
+}
 
 size_t fltest::break_queue_pairs(size_t)
 {

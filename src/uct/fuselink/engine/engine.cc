@@ -98,6 +98,7 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
             left_out_.push_back({candidate.device, ucs_status_string(status)});
             continue;
         }
+        said_uneven_  = said_uneven_ || candidate.named;
         rail->standby = !settings_.standby_none &&
                         settings_.standby.allows(rail->control().device());
         table_.rails.push_back(rail->record());
@@ -284,6 +285,19 @@ void Engine::warn_apart(const wire::RailTable &address) const
              "%016lx (%s); see UCX_FUSELINK_RAIL_TLS and UCX_FUSELINK_DEVICES",
              here.c_str(), address.uuid,
              there.empty() ? "none known here" : there.c_str());
+}
+
+void Engine::compare(const wire::RailTable &theirs)
+{
+    if (said_uneven_ || theirs.rails.size() == rails_.size()) {
+        return;
+    }
+    said_uneven_ = true;
+    ucs_warn("fuselink: this process has %zu rails and peer %016lx has %zu: "
+             "each side uses those that reach one of the other's. fuselink_info "
+             "shows which NIC ports of a node are no rails and why; "
+             "UCX_FUSELINK_DEVICES names those that are meant", rails_.size(),
+             theirs.uuid, theirs.rails.size());
 }
 
 ucs_status_t Engine::create_lane(Peer &peer, const LowerIface &iface,

@@ -162,6 +162,10 @@ public:
     /** True if some rail can carry messages to a peer with this address. */
     bool reaches(const wire::RailTable &address) const;
 
+    /** Says, at the first peer that has more or fewer rails than this process,
+     *  that it has: most likely a NIC is down. Not if the user named our rails. */
+    void compare(const wire::RailTable &theirs);
+
     /* Endpoints of rails, each with the peer that hears of its failure. */
     ucs_status_t create_lane(Peer &peer, const LowerIface &iface,
                              const wire::RailRecord &remote, uct_ep_h &ep);
@@ -240,6 +244,7 @@ private:
     uint32_t            home_ = 0;
     bool                spread_home_;
     mutable bool        said_apart_ = false;
+    bool                said_uneven_ = false; /* or is not to be said */
 
     /* Stands in front of the user's headroom of messages that the user keeps
      * (see on_wrapped_am). Address-stable: descriptors point to it. */

@@ -13,7 +13,7 @@ unsigned NicMemory::add(LowerMd &md)
     if (mds_.size() == wire::kMaxRails) {
         return kNoSlot;
     }
-    mds_.push_back({&md, md.rkey_size()});
+    mds_.push_back({&md, md.rkey_size(), false});
     return static_cast<unsigned>(mds_.size() - 1);
 }
 
@@ -39,11 +39,15 @@ uct_mem_h NicMemory::register_with(Region &region, unsigned slot)
                                          UCT_MD_MEM_FLAG_HIDE_ERRORS, &memh);
     if (status != UCS_OK) {
         region.failed_.fetch_or(1u << slot, std::memory_order_relaxed);
-        ucs_warn("fuselink: %s cannot register %zu bytes at %p: %s; it does "
-                 "not carry this memory. The limit of locked memory "
-                 "(ulimit -l) is the usual reason",
-                 mds_[slot].md->md_name().c_str(), region.length_,
-                 region.base_, ucs_status_string(status));
+        /* A program registers thousands of regions: the line would hide the
+         * others. */
+        ucs_log(mds_[slot].warned ? UCS_LOG_LEVEL_DEBUG : UCS_LOG_LEVEL_WARN,
+                "fuselink: %s cannot register %zu bytes at %p: %s; it does "
+                "not carry this memory, and this is not said again. The limit "
+                "of locked memory (ulimit -l) is the usual reason",
+                mds_[slot].md->md_name().c_str(), region.length_,
+                region.base_, ucs_status_string(status));
+        mds_[slot].warned = true;
         return nullptr;
     }
     region.handles_[slot].store(memh, std::memory_order_release);

@@ -61,7 +61,7 @@ public:
     LowerMd &md(unsigned slot) const { return *mds_[slot].md; }
 
     /** The region's handle in a domain, registered if it was not. nullptr if
-     *  that fails, which is said once for a region and not tried again. */
+     *  that fails, which is not tried again and said once for a domain. */
     uct_mem_h handle(Region &region, unsigned slot);
 
     /** Ends all registrations of the region, which nobody uses any more. */
@@ -76,6 +76,7 @@ private:
     struct Entry {
         LowerMd *md;
         size_t   key_size;
+        bool     warned; /* under the mutex */
     };
 
     uct_mem_h register_with(Region &region, unsigned slot);

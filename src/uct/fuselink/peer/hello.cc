@@ -51,6 +51,7 @@ void Peer::on_hello(const wire::Hello &hello, const wire::RailTable &table)
     if (!first) {
         return;
     }
+    engine_.compare(table);
     if (bulk_.set_table(table) == 0) {
         ucs_error("fuselink: no rail for bulk data to peer %016lx: none of "
                   "its %zu NIC ports is reached from a port in "

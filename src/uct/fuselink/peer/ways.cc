@@ -8,6 +8,7 @@
 #include "../engine/engine.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fuselink {
 namespace {
@@ -29,6 +30,13 @@ bool usable(const Rail &rail, const wire::RailRecord &remote,
     return rail.reaches(remote, route) &&
            (choice != Choice::Near || rail.near()) &&
            (choice == Choice::Routed || !rail.standby);
+}
+
+/* Messages want the shortest way: a NIC that needs no kernel, wherever it is, but
+ * for those that the user keeps for emergencies. */
+std::pair<bool, bool> order(const Rail &rail)
+{
+    return {rail.standby, rail.traits().routed_by_ip};
 }
 
 } // namespace
@@ -99,6 +107,9 @@ void Peer::plan_ways(const wire::RailTable &address)
             }
         }
     }
+    std::stable_sort(ways_.begin(), ways_.end(), [](const Way &a, const Way &b) {
+        return order(*a.rail) < order(*b.rail);
+    });
 }
 
 ucs_status_t Peer::connect_now()

@@ -170,8 +170,11 @@ ucs_status_t find_candidates(const std::vector<std::unique_ptr<LowerMd>> &mds,
         if (used(device)) {
             continue;
         }
+        /* A port has several transports. */
         auto leave_out = [&](const char *why) {
-            left_out.push_back({device, why});
+            if (left_out.empty() || left_out.back().port != device) {
+                left_out.push_back({device, why});
+            }
         };
         if (!devices.allows(device)) {
             leave_out("UCX_FUSELINK_DEVICES does not allow it");

@@ -109,7 +109,8 @@ void BulkSender::pump()
         if (ucs_unlikely(!again_queue_.empty())) {
             send_again();
         }
-        while (!queue_.empty() && !peer_.failed()) {
+        /* One that no path can carry lets the others pass. */
+        for (size_t passed = 0; passed < queue_.size() && !peer_.failed();) {
             Transfer *transfer = queue_.front();
             if (transfer->kind == Transfer::Kind::ServeGet &&
                 !still_there(*transfer)) {
@@ -118,6 +119,7 @@ void BulkSender::pump()
             }
             Pick pick = choose(*transfer);
             if (pick.path != nullptr) {
+                passed = 0;
                 post_chunk(*transfer, pick);
             } else if (pick.stuck) {
                 queue_.pop_front();
@@ -128,6 +130,10 @@ void BulkSender::pump()
                 } else {
                     hand_over(transfer);
                 }
+            } else if (pick.none) {
+                queue_.pop_front();
+                queue_.push_back(transfer);
+                ++passed;
             } else {
                 break;
             }
