@@ -167,6 +167,9 @@ TCP_AND_RDMA = _ALL + (
                                                  "x rc", 1.05),)),
     _rdma("peers", "memory and queue pairs, 64 ranks, 64 kB to each",
           "peers", _PEERS, ranks=64, metric="bytes_per_peer"),
+    # Long enough for all NICs.
+    _rdma("peers-bulk", "memory and queue pairs, 64 ranks, 256 kB to each",
+          "peers", ("--size", MIB // 4), ranks=64, metric="bytes_per_peer"),
 )
 
 def quick(rates):

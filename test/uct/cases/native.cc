@@ -316,6 +316,41 @@ void registration(Session &session)
     }
 }
 
+/* The key of short memory has that of one NIC inside; a transfer that is long enough
+ * for others asks for theirs. */
+void keys(Session &session)
+{
+    constexpr size_t   kSize = 48 << 10;
+    constexpr unsigned kPuts = 40;
+    Channel channel = session.connection();
+    Link link(channel, {.memory = 2 * kSize});
+    Memory memory(link.domain(), kSize);
+    channel.send(memory.describe());
+    Remote remote(link.domain(), channel.receive());
+    REQUIRE(remote.packed_key().size() <= 200, "a key of %zu bytes",
+            remote.packed_key().size());
+    link.settle();
+    NicBytes bytes;
+    if (session.active()) {
+        for (unsigned i = 0; i < kPuts; ++i) {
+            fill(link.memory().data(), kSize, 97 + i);
+            Op put;
+            link.ep().put_zcopy(link.memory().iov(0, kSize), remote, 0, &put);
+            link.ep().finish(put, "put");
+        }
+        const auto   sent = bytes.sent();
+        const auto   many = std::count_if(sent.begin(), sent.end(), [](uint64_t n) {
+            return n > kPuts * kSize / 10;
+        });
+        REQUIRE(many > 1, "%td NICs carried data", many);
+    }
+    link.meet();
+    if (!session.active()) {
+        require_pattern(memory.data(), kSize, 97 + kPuts - 1, "put");
+    }
+    link.meet();
+}
+
 /* UCX's own words of a queue pair that fails. */
 const LogLine kFailedWork{
     Side::Both, "UCX +ERROR .*(completion with error|rqpn)", 0, 1000};
@@ -333,6 +368,7 @@ std::vector<Case> native_cases()
 {
     return {{"native.alone", alone, alone},
             {"native.memory", memory, memory},
+            {"native.keys", keys, keys},
             limit("none", 0),
             limit("one", 1),
             limit("two", 2),
