@@ -111,7 +111,7 @@ def _sm(_nics):
 
 # Memory of GPUs: beside the network's transports those that copy it.
 _GPU_TLS = "tcp,self,sm,cuda_copy,cuda_ipc"
-_RELAYS = {"UCX_FUSELINK_GPU_COPIES": "y", "UCX_FUSELINK_RELAY": "y"}
+_RELAYS = {"UCX_FUSELINK_RELAY": "auto"}  # as it comes
 
 
 def _gpu_ucx(nics):
@@ -172,7 +172,7 @@ FUSELINK_OWN = Transport("fuselink-own", "fuselink, all NICs, copies over the"
                          " GPU's own link", _gpu_fuselink("y", "n"),
                          fuselink=True)
 FUSELINK_GPU = Transport("fuselink", "fuselink, all NICs, copies over others'"
-                         " links too", _gpu_fuselink("y", "y"), fuselink=True,
+                         " links too", _gpu_fuselink("y", "auto"), fuselink=True,
                          lends=_RELAYS)
 
 # What the parts of it bring, one after the other.
@@ -183,11 +183,11 @@ ABLATION = tuple(
         ("own", "n", {"UCX_FUSELINK_BOARD": "n",
                       "UCX_FUSELINK_SCHED": "stripe"},
          "no relays, fixed shares of the NICs"),
-        ("relay", "y", {"UCX_FUSELINK_BOARD": "n",
+        ("relay", "auto", {"UCX_FUSELINK_BOARD": "n",
                         "UCX_FUSELINK_SCHED": "stripe"}, "relays"),
-        ("relay-owner", "y", {"UCX_FUSELINK_SCHED": "idle"},
+        ("relay-owner", "auto", {"UCX_FUSELINK_SCHED": "idle"},
          "and NICs have owners, who come first"),
-        ("relay-view", "y", {"UCX_FUSELINK_SCHED": "finish"},
+        ("relay-view", "auto", {"UCX_FUSELINK_SCHED": "finish"},
          "and the load of both ends"))) + (FUSELINK_GPU,)
 
 GPU = (GPU_UCX, GPU_UCX_TUNED, FUSELINK_UCP, FUSELINK_OWN, FUSELINK_GPU)

@@ -7,6 +7,7 @@ namespace fuselink {
 namespace {
 
 const char *connect_modes[] = {"auto", "iface", "ep", nullptr};
+const char *relay_modes[]   = {"auto", "y", "n", nullptr};
 const char *priorities[]    = {"low", "normal", "high", nullptr};
 
 } // namespace
@@ -49,9 +50,10 @@ ucs_config_field_t md_config_table[] = {
      "machine says it wrongly or not at all. Empty: none.",
      offsetof(MdConfig, topology), UCS_CONFIG_TYPE_STRING},
 
-    {"GPU_COPIES", "n",
+    {"GPU_COPIES", "y",
      "Memory of GPUs goes through the host's memory to NICs that cannot read\n"
-     "it. With 'y' fuselink copies it, chunk by chunk, with 'n' UCX does.",
+     "it. With 'y' fuselink copies it, chunk by chunk, with 'n' UCX does. The\n"
+     "same in all processes of a job.",
      offsetof(MdConfig, gpu_copies), UCS_CONFIG_TYPE_BOOL},
 
     {nullptr, nullptr, nullptr, 0, {}}};
@@ -156,12 +158,13 @@ ucs_config_field_t iface_config_table[] = {
 
     /* Before RELAY_MEMORY: uct_config_get() takes the first name that begins like
      * the one that it is asked for. */
-    {"RELAY", "n",
+    {"RELAY", "auto",
      "Memory of GPUs that fuselink copies (GPU_COPIES) also goes over other\n"
      "processes' GPUs of the node and their links to the host, while they do not\n"
-     "need these themselves, and that of others over this process's GPU. 'y'\n"
-     "takes up to 8 slots of the GPU's memory, no more than RELAY_MEMORY.",
-     offsetof(IfaceConfig, relay), UCS_CONFIG_TYPE_BOOL},
+     "need these themselves, and that of others over this process's GPU. That\n"
+     "takes up to 8 slots of the GPU's memory, no more than RELAY_MEMORY.\n"
+     "'auto' between GPUs with NVLink, 'y' between all, 'n' not at all.",
+     offsetof(IfaceConfig, relay), UCS_CONFIG_TYPE_ENUM(relay_modes)},
 
     {"RELAY_MEMORY", "16m",
      "Memory of the host, for the GPU of each worker, through which memory of\n"

@@ -44,6 +44,9 @@ struct IfaceConfig {
     int                relay;
 };
 
+/* Values of IfaceConfig::relay. */
+enum RelayMode { kRelayAuto, kRelayYes, kRelayNo };
+
 /* Values of IfaceConfig::connect. */
 enum ConnectMode { kConnectAuto, kConnectIface, kConnectEp };
 

@@ -14,9 +14,11 @@ ucs_status_t Engine::open_hop(LowerMd &gpu, LowerMd *ipc, uct_worker_h worker,
         return status;
     }
     const size_t half = settings_.relay_memory / 2;
-    if (settings_.relay) {
+    if (settings_.relay != Relay::Use::Never) {
         std::string error = "UCX has no cuda_ipc";
-        relay_ = ipc == nullptr ? nullptr : Relay::open(2 * half, error);
+        relay_ = ipc == nullptr ? nullptr :
+                                  Relay::open(2 * half, settings_.relay,
+                                              settings_.topology, error);
         if (relay_) {
             status = relay_->start(gpu, *ipc, *hop_, worker, params,
                                    settings_.gpu_chunk);
@@ -26,8 +28,10 @@ ucs_status_t Engine::open_hop(LowerMd &gpu, LowerMd *ipc, uct_worker_h worker,
             }
         }
         if (!relay_) {
-            ucs_warn("fuselink: memory of GPUs does not go over other GPUs "
-                     "(UCX_FUSELINK_RELAY): %s", error.c_str());
+            ucs_log(settings_.relay == Relay::Use::Always ?
+                        UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_DEBUG,
+                    "fuselink: memory of GPUs does not go over other GPUs "
+                    "(UCX_FUSELINK_RELAY): %s", error.c_str());
         }
     }
     char *memory = relay_ ? relay_->memory() : nullptr;

@@ -43,7 +43,8 @@ struct EngineSettings {
     size_t               trace_size = 0; /* bytes */
     size_t               relay_memory = 0; /* bytes of slots */
     size_t               gpu_chunk  = 0; /* bytes of a slot */
-    bool                 relay = false;  /* over other GPUs */
+    Relay::Use           relay = Relay::Use::Never; /* over other GPUs */
+    std::string          topology; /* UCX_FUSELINK_TOPOLOGY; empty: none */
 };
 
 /**

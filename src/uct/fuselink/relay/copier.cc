@@ -33,9 +33,9 @@ constexpr size_t kMostLanes = RelayHall::kSeats + 1;
 } // namespace
 
 Copier::Copier(LowerMd &ipc, std::shared_ptr<RelayHall> hall, uint32_t seat,
-               char *host, size_t host_size, Hop &own)
+               char *host, size_t host_size, Hop &own, NvLinks *nvlinks)
     : ipc_md_(ipc), hall_(std::move(hall)), seat_(seat), host_(host),
-      host_size_(host_size), own_(own)
+      host_size_(host_size), own_(own), nvlinks_(nvlinks)
 {
 }
 
@@ -77,12 +77,13 @@ ucs_status_t Copier::open(uct_worker_h worker, const uct_iface_params_t *params)
  * we could not see it die. */
 bool Copier::meet(Agent &agent)
 {
-    GpuContext::Uuid own;
+    GpuContext::Uuid own, other;
     const auto      &offer = agent.offer;
+    std::copy_n(offer.gpu, other.size(), other.begin());
     ProcessId        process(offer.process);
     if (!process.in_own_space() || process.life() == ProcessId::Life::Gone ||
-        !GpuContext::uuid(own) ||
-        memcmp(own.data(), offer.gpu, own.size()) == 0 ||
+        !GpuContext::uuid(own) || own == other ||
+        (nvlinks_ != nullptr && !nvlinks_->between(own, other)) ||
         offer.key_length != ipc_md_.rkey_size()) {
         return false;
     }

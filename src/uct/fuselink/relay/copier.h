@@ -6,6 +6,7 @@
 #include "../pool.h"
 #include "hall.h"
 #include "lanes.h"
+#include "nvlinks.h"
 
 #include <deque>
 #include <memory>
@@ -24,8 +25,10 @@ namespace fuselink {
  */
 class Copier {
 public:
+    /** Of the agents those whose GPU has NVLink to this process's; all of them if
+     *  `nvlinks`, which outlives this, is null. */
     Copier(LowerMd &ipc, std::shared_ptr<RelayHall> hall, uint32_t seat,
-           char *host, size_t host_size, Hop &own);
+           char *host, size_t host_size, Hop &own, NvLinks *nvlinks);
     ~Copier();
     Copier(const Copier &)            = delete;
     Copier &operator=(const Copier &) = delete;
@@ -108,6 +111,7 @@ private:
     char                       *host_;
     const size_t                host_size_;
     Hop                        &own_;
+    NvLinks                    *nvlinks_;
     std::unique_ptr<LowerIface> ipc_;
     uint64_t                    waiting_ = 0; /* on the own link */
     uint64_t                    relayed_ = 0;

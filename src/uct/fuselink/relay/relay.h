@@ -19,9 +19,14 @@ namespace fuselink {
  */
 class Relay {
 public:
-    /** With `bytes` of memory. nullptr if there can be none; `error` says why,
-     *  for a log line. */
-    static std::unique_ptr<Relay> open(size_t bytes, std::string &error);
+    /** Over which GPUs. */
+    enum class Use { Never, OverNvLink, Always };
+
+    /** With `bytes` of memory; `topology` is UCX_FUSELINK_TOPOLOGY. nullptr if
+     *  there can be none; `error` says why, for a log line. */
+    static std::unique_ptr<Relay> open(size_t bytes, Use use,
+                                       const std::string &topology,
+                                       std::string &error);
     ~Relay();
     Relay(const Relay &)            = delete;
     Relay &operator=(const Relay &) = delete;
@@ -60,6 +65,7 @@ private:
     }
     void start_agent();
 
+    std::unique_ptr<NvLinks>       nvlinks_; /* null: not asked for */
     std::shared_ptr<RelayHall>     hall_;
     std::unique_ptr<SharedSegment> segment_;
     RelayHall::Host                host_;

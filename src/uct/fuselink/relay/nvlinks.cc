@@ -1,0 +1,59 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "nvlinks.h"
+
+#include "../../../ucs_ext/topology/machine.h"
+#include "../ucx.h"
+
+#include <cstdio>
+
+namespace fuselink {
+namespace {
+
+/* GPU-01020304-0506-0708-090a-0b0c0d0e0f10, as NVML writes it. */
+std::string text_of(const GpuContext::Uuid &gpu)
+{
+    std::string text = "GPU";
+    for (size_t i = 0; i < gpu.size(); ++i) {
+        char digits[3];
+        snprintf(digits, sizeof(digits), "%02x", gpu[i]);
+        text += i == 0 || i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "";
+        text += digits;
+    }
+    return text;
+}
+
+} // namespace
+
+std::optional<size_t> NvLinks::number(const GpuContext::Uuid &gpu)
+{
+    if (!devices_) {
+        std::string error;
+        devices_.emplace();
+        if (!topology::read_this(file_, *devices_, error)) {
+            ucs_debug("fuselink: which GPUs have NVLink is not known: %s",
+                      error.c_str());
+            *devices_ = topology::Devices();
+        }
+    }
+    return devices_->find_gpu(text_of(gpu));
+}
+
+bool NvLinks::any(const GpuContext::Uuid &gpu)
+{
+    const auto here = number(gpu);
+    for (size_t i = 0; here && i < devices_->gpus(); ++i) {
+        if (i != *here && devices_->nvlink(*here, i).there()) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool NvLinks::between(const GpuContext::Uuid &one, const GpuContext::Uuid &other)
+{
+    const auto here = number(one), there = number(other);
+    return here && there && here != there &&
+           devices_->nvlink(*here, *there).there();
+}
+
+} // namespace fuselink

@@ -1,0 +1,34 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_RELAY_NVLINKS_H
+#define FUSELINK_RELAY_NVLINKS_H
+
+#include "../../../ucs_ext/topology/devices.h"
+#include "gpu_context.h"
+
+#include <optional>
+#include <string>
+
+namespace fuselink {
+
+/** Which GPUs of this machine have NVLink between them: without it a hop to
+ *  another GPU takes the very link to the host that it is to relieve. As NVML and
+ *  the user's file say it, read at the first question. One thread at a time. */
+class NvLinks {
+public:
+    /** `file` is UCX_FUSELINK_TOPOLOGY; empty: none. */
+    explicit NvLinks(std::string file) : file_(std::move(file)) {}
+
+    /** Does it have one, to any GPU? False for GPUs that NVML does not show. */
+    bool any(const GpuContext::Uuid &gpu);
+    bool between(const GpuContext::Uuid &one, const GpuContext::Uuid &other);
+
+private:
+    std::optional<size_t> number(const GpuContext::Uuid &gpu);
+
+    std::string                      file_;
+    std::optional<topology::Devices> devices_;
+};
+
+} // namespace fuselink
+
+#endif
