@@ -7,9 +7,8 @@
 
 namespace fltest {
 
-/** Bytes sent by each NIC of this host for data, as the kernel counts them:
- *  RDMA NICs (as many packets, each counted as a full one), then nic0, nic1,
- *  ... */
+/** Bytes sent by each NIC of this host, as the kernel counts them, headers and
+ *  all: RDMA NICs, then nic0, nic1, ... */
 class NicBytes {
 public:
     /** Counts from now. */

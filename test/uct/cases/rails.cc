@@ -400,6 +400,10 @@ std::vector<Case> rails_cases()
                       24 << 20),
         make_transfer("native.shares", native_shares, {}, 16 << 20),
         make_transfer("mixed.shares", mixed, {}, 16 << 20),
+        /* One side sends its messages by TCP, the other one by RDMA. */
+        make("mixed.other_lanes", [](Session &s) { works(s); },
+             {{Side::Active, "UCX_FUSELINK_STANDBY",
+               "rxe_h0n0:1,rxe_h0n1:1"}}),
         make_transfer("policy.single", one_nic, {both("SCHED", "single")}),
         make_transfer("policy.stripe", only({1, 1, 1, 1}),
                       {both("SCHED", "stripe")}),

@@ -7,7 +7,6 @@ namespace fuselink {
 namespace {
 
 const char *connect_modes[] = {"auto", "iface", "ep", nullptr};
-const char *relay_modes[]   = {"auto", "y", "n", nullptr};
 const char *priorities[]    = {"low", "normal", "high", nullptr};
 
 } // namespace
@@ -164,7 +163,7 @@ ucs_config_field_t iface_config_table[] = {
      "need these themselves, and that of others over this process's GPU. That\n"
      "takes up to 8 slots of the GPU's memory, no more than RELAY_MEMORY.\n"
      "'auto' between GPUs with NVLink, 'y' between all, 'n' not at all.",
-     offsetof(IfaceConfig, relay), UCS_CONFIG_TYPE_ENUM(relay_modes)},
+     offsetof(IfaceConfig, relay), UCS_CONFIG_TYPE_TERNARY_AUTO},
 
     {"RELAY_MEMORY", "16m",
      "Memory of the host, for the GPU of each worker, through which memory of\n"

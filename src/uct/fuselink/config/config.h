@@ -41,11 +41,8 @@ struct IfaceConfig {
     size_t             trace_size;
     size_t             relay_memory;
     size_t             gpu_chunk;
-    int                relay;
+    int                relay; /* ucs_ternary_auto_value_t */
 };
-
-/* Values of IfaceConfig::relay. */
-enum RelayMode { kRelayAuto, kRelayYes, kRelayNo };
 
 /* Values of IfaceConfig::connect. */
 enum ConnectMode { kConnectAuto, kConnectIface, kConnectEp };

@@ -116,6 +116,7 @@ ucs_status_t Md::check_topology(const char *file)
     topology::Devices devices;
     std::string       error;
     topology_file_ = file;
+    nvlinks_       = std::make_unique<NvLinks>(topology_file_);
     if (!topology_file_.empty() &&
         !topology::read_this(topology_file_, devices, error)) {
         ucs_error("UCX_FUSELINK_TOPOLOGY=%s", error.c_str());

@@ -7,6 +7,7 @@
 #include "../memory/region.h"
 #include "../memory/remote_key.h"
 #include "../rail/candidates.h"
+#include "../relay/nvlinks.h"
 #include "../ucx.h"
 
 #include <memory>
@@ -58,6 +59,8 @@ public:
     /** Bulk lane of the node; nullptr if none. */
     LowerMd *bulk_lane() const { return bulk_lane_; }
     LowerMd *self_lane() const { return self_lane_; }
+    /** Of this machine; one for all workers, which asks NVML once. */
+    NvLinks &nvlinks() { return *nvlinks_; }
     /** UCX_FUSELINK_TOPOLOGY, which has been looked at; empty: none. */
     const std::string &topology_file() const { return topology_file_; }
 
@@ -93,6 +96,7 @@ private:
     NicMemory                             nics_;
     size_t                                key_size_ = 0;
     std::string                           topology_file_;
+    std::unique_ptr<NvLinks>              nvlinks_;
 };
 
 /** The memory domains that there are. */

@@ -126,10 +126,9 @@ ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
     settings.trace_size        = config.trace_size;
     settings.relay_memory      = config.relay_memory;
     settings.gpu_chunk         = config.gpu_chunk;
-    settings.relay             = config.relay == kRelayAuto ?
-                                     Relay::Use::OverNvLink :
-                                 config.relay == kRelayYes ? Relay::Use::Always :
-                                                             Relay::Use::Never;
+    settings.relay             = config.relay == UCS_YES ? Relay::Use::Always :
+                                 config.relay == UCS_NO  ? Relay::Use::Never :
+                                                           Relay::Use::OverNvLink;
     return read_share(config, settings.share);
 }
 
@@ -182,13 +181,13 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     }
     base_ready_ = true;
 
-    Md &md            = Md::from(tl_md);
-    settings.topology = md.topology_file();
+    Md &md  = Md::from(tl_md);
     engine_ = std::make_unique<Engine>(*this, md.regions(), md.nics(),
                                      settings);
     status  = engine_->open_rails(md.candidates(), tl_worker, params);
     if (status == UCS_OK && md.takes_gpu()) {
-        status = engine_->open_hop(*md.gpu(), md.gpu_ipc(), tl_worker, params);
+        status = engine_->open_hop(*md.gpu(), md.gpu_ipc(), md.nvlinks(),
+                                    tl_worker, params);
     } else if (settings.relay == Relay::Use::Always && md.gpu() != nullptr) {
         ucs_warn("fuselink: UCX_FUSELINK_RELAY=y is of no effect without "
                  "UCX_FUSELINK_GPU_COPIES=y");

@@ -6,7 +6,8 @@
 
 namespace fuselink {
 
-ucs_status_t Engine::open_hop(LowerMd &gpu, LowerMd *ipc, uct_worker_h worker,
+ucs_status_t Engine::open_hop(LowerMd &gpu, LowerMd *ipc, NvLinks &nvlinks,
+                              uct_worker_h worker,
                               const uct_iface_params_t *params)
 {
     ucs_status_t status = Hop::open(gpu, worker, params, hop_);
@@ -18,7 +19,7 @@ ucs_status_t Engine::open_hop(LowerMd &gpu, LowerMd *ipc, uct_worker_h worker,
         std::string error = "UCX has no cuda_ipc";
         relay_ = ipc == nullptr ? nullptr :
                                   Relay::open(2 * half, settings_.relay,
-                                              settings_.topology, error);
+                                              nvlinks, error);
         if (relay_) {
             status = relay_->start(gpu, *ipc, *hop_, worker, params,
                                    settings_.gpu_chunk);

@@ -44,7 +44,6 @@ struct EngineSettings {
     size_t               relay_memory = 0; /* bytes of slots */
     size_t               gpu_chunk  = 0; /* bytes of a slot */
     Relay::Use           relay = Relay::Use::Never; /* over other GPUs */
-    std::string          topology; /* UCX_FUSELINK_TOPOLOGY; empty: none */
 };
 
 /**
@@ -69,7 +68,8 @@ public:
                             const uct_iface_params_t *params);
 
     /** Memory of GPUs is to be sent, and received: how it is copied. */
-    ucs_status_t open_hop(LowerMd &gpu, LowerMd *ipc, uct_worker_h worker,
+    ucs_status_t open_hop(LowerMd &gpu, LowerMd *ipc, NvLinks &nvlinks,
+                          uct_worker_h worker,
                           const uct_iface_params_t *params);
 
     unsigned progress()

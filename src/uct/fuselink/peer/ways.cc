@@ -32,8 +32,8 @@ bool usable(const Rail &rail, const wire::RailRecord &remote,
            (choice == Choice::Routed || !rail.standby);
 }
 
-/* Messages want the shortest way: a NIC that needs no kernel, wherever it is, but
- * for those that the user keeps for emergencies. */
+/* Messages want the shortest way: a NIC that needs no kernel, wherever it is, if
+ * the user does not keep it for emergencies. */
 std::pair<bool, bool> order(const Rail &rail)
 {
     return {rail.standby, rail.traits().routed_by_ip};

@@ -40,7 +40,8 @@ std::optional<size_t> NvLinks::number(const GpuContext::Uuid &gpu)
 
 bool NvLinks::any(const GpuContext::Uuid &gpu)
 {
-    const auto here = number(gpu);
+    std::lock_guard lock(mutex_);
+    const auto      here = number(gpu);
     for (size_t i = 0; here && i < devices_->gpus(); ++i) {
         if (i != *here && devices_->nvlink(*here, i).there()) {
             return true;
@@ -51,7 +52,8 @@ bool NvLinks::any(const GpuContext::Uuid &gpu)
 
 bool NvLinks::between(const GpuContext::Uuid &one, const GpuContext::Uuid &other)
 {
-    const auto here = number(one), there = number(other);
+    std::lock_guard lock(mutex_);
+    const auto      here = number(one), there = number(other);
     return here && there && here != there &&
            devices_->nvlink(*here, *there).there();
 }

@@ -5,6 +5,7 @@
 #include "../../../ucs_ext/topology/devices.h"
 #include "gpu_context.h"
 
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -12,7 +13,9 @@ namespace fuselink {
 
 /** Which GPUs of this machine have NVLink between them: without it a hop to
  *  another GPU takes the very link to the host that it is to relieve. As NVML and
- *  the user's file say it, read at the first question. One thread at a time. */
+ *  the user's file say it, read at the first question, which takes up to a second
+ *  on a machine whose driver sleeps. GPUs are known by their UUIDs, which only NVML
+ *  has: without it there are none. Thread-safe. */
 class NvLinks {
 public:
     /** `file` is UCX_FUSELINK_TOPOLOGY; empty: none. */
@@ -23,9 +26,10 @@ public:
     bool between(const GpuContext::Uuid &one, const GpuContext::Uuid &other);
 
 private:
-    std::optional<size_t> number(const GpuContext::Uuid &gpu);
+    std::optional<size_t> number(const GpuContext::Uuid &gpu); /* locked */
 
     std::string                      file_;
+    std::mutex                       mutex_; /* of devices_ */
     std::optional<topology::Devices> devices_;
 };
 

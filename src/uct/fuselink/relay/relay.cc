@@ -26,13 +26,12 @@ bool put(const std::vector<uint8_t> &address, uint8_t (&to)[N], uint32_t &length
 
 } // namespace
 
-std::unique_ptr<Relay> Relay::open(size_t bytes, Use use,
-                                   const std::string &topology,
+std::unique_ptr<Relay> Relay::open(size_t bytes, Use use, NvLinks &nvlinks,
                                    std::string &error)
 {
     std::unique_ptr<Relay> relay(new Relay);
     if (use == Use::OverNvLink) {
-        relay->nvlinks_ = std::make_unique<NvLinks>(topology);
+        relay->nvlinks_ = &nvlinks;
     }
     relay->hall_ = RelayHall::open(FUSELINK_UCX_MINOR, error);
     if (!relay->hall_) {
@@ -79,7 +78,7 @@ ucs_status_t Relay::start(LowerMd &copies, LowerMd &ipc, Hop &own,
     ipc_    = &ipc;
     copier_ = std::make_unique<Copier>(
         ipc, hall_, seat_, static_cast<char *>(segment_->memory()),
-        segment_->size(), own, nvlinks_.get());
+        segment_->size(), own, nvlinks_);
     ucs_status_t status = copier_->open(worker, params);
     if (status != UCS_OK) {
         return status;
@@ -103,7 +102,7 @@ void Relay::start_agent()
     asked_ = true;
     std::string      error;
     GpuContext::Uuid own;
-    if (nvlinks_ && (!GpuContext::uuid(own) || !nvlinks_->any(own))) {
+    if (nvlinks_ != nullptr && (!GpuContext::uuid(own) || !nvlinks_->any(own))) {
         ucs_debug("fuselink: the GPU has no NVLink: its link is not lent");
         return;
     }

@@ -22,10 +22,9 @@ public:
     /** Over which GPUs. */
     enum class Use { Never, OverNvLink, Always };
 
-    /** With `bytes` of memory; `topology` is UCX_FUSELINK_TOPOLOGY. nullptr if
-     *  there can be none; `error` says why, for a log line. */
-    static std::unique_ptr<Relay> open(size_t bytes, Use use,
-                                       const std::string &topology,
+    /** With `bytes` of memory; `nvlinks` outlives it. nullptr if there can be
+     *  none; `error` says why, for a log line. */
+    static std::unique_ptr<Relay> open(size_t bytes, Use use, NvLinks &nvlinks,
                                        std::string &error);
     ~Relay();
     Relay(const Relay &)            = delete;
@@ -65,7 +64,7 @@ private:
     }
     void start_agent();
 
-    std::unique_ptr<NvLinks>       nvlinks_; /* null: not asked for */
+    NvLinks                       *nvlinks_ = nullptr; /* null: not asked */
     std::shared_ptr<RelayHall>     hall_;
     std::unique_ptr<SharedSegment> segment_;
     RelayHall::Host                host_;

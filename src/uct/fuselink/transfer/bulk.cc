@@ -109,7 +109,8 @@ void BulkSender::pump()
         if (ucs_unlikely(!again_queue_.empty())) {
             send_again();
         }
-        /* One that no path can carry lets the others pass. */
+        /* A get that only the NICs can go on with which are away lets the others
+         * pass, which those that are left can carry. */
         for (size_t passed = 0; passed < queue_.size() && !peer_.failed();) {
             Transfer *transfer = queue_.front();
             if (transfer->kind == Transfer::Kind::ServeGet &&
@@ -130,7 +131,7 @@ void BulkSender::pump()
                 } else {
                     hand_over(transfer);
                 }
-            } else if (pick.none) {
+            } else if (pick.none && !transfer->from_gpu && any_usable()) {
                 queue_.pop_front();
                 queue_.push_back(transfer);
                 ++passed;
@@ -140,6 +141,12 @@ void BulkSender::pump()
         }
     } while (again_);
     pumping_ = false;
+}
+
+bool BulkSender::any_usable() const
+{
+    return std::any_of(paths_.begin(), paths_.end(),
+                       [](const auto &path) { return path->usable(); });
 }
 
 /* What NICs read the transfer's data from, or write it to; null if it was not

@@ -227,6 +227,7 @@ public:
 
     const std::vector<std::unique_ptr<Path>> &paths() const { return paths_; }
     /** It did not fail to connect, and is no standby that others replace. */
+    bool any_usable() const;
     bool in_play(const Path &path) const;
     /** Bytes that wait for a path. */
     size_t backlog() const { return backlog_; }

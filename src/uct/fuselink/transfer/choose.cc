@@ -191,9 +191,7 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
         ++count;
     }
     if (count == 0) {
-        bool any   = mending_ == 0 ||
-                     std::any_of(paths_.begin(), paths_.end(),
-                                 [](const auto &p) { return p->usable(); });
+        bool any   = mending_ == 0 || any_usable();
         pick.stuck = any && transfer.assigned == 0 && !out_;
         pick.none  = true;
         if (!pick.stuck && mending_ != 0) {
