@@ -12,8 +12,6 @@ parse_gpus() {
     local output key value
     gpus=0 topology_text=''
     [[ -n $gpu_count$topology ]] || return 0
-    [[ $rdma -eq 0 ]] ||
-        usage_error "up: --gpus and --topology do not go with --rdma"
     [[ -z $gpu_count ]] || [[ $gpu_count =~ ^[0-9]{1,2}$ &&
         $((10#$gpu_count)) -ge 1 && $((10#$gpu_count)) -le $MAX_GPUS ]] ||
         usage_error "up: --gpus '$gpu_count': accepted: 1 to $MAX_GPUS"
@@ -31,7 +29,9 @@ parse_gpus() {
     while read -r key value; do
         case $key in
         gpus) gpus=$value ;;
-        nics) [[ -n $nics$rate$rate_list ]] || rate_list=$value ;;
+        nics)
+            [[ -n $nics$rate$rate_list || $rdma -eq 1 ]] || rate_list=$value
+            ;;
         esac
     done <<<"$output"
     [[ -n $gpu_count ]] || return 0

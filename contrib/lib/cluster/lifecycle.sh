@@ -114,9 +114,9 @@ describe_cluster() {
     if [[ $rdma_nics -eq 0 ]]; then
         echo "$hosts hosts x $nics NICs$gpu_note"
     elif [[ $nics -eq 0 ]]; then
-        echo "$hosts hosts x $rdma_nics RDMA NICs"
+        echo "$hosts hosts x $rdma_nics RDMA NICs$gpu_note"
     else
-        echo "$hosts hosts x $rdma_nics RDMA and $nics TCP NICs"
+        echo "$hosts hosts x $rdma_nics RDMA and $nics TCP NICs$gpu_note"
     fi
 }
 
