@@ -235,8 +235,8 @@ over ud_verbs
 # No queue pairs, and no memory to register.
 not_here+=('native.mends' 'native.reconnects' 'native.queue_pairs.*'
     'native.registration')
-cases ud.uct uct 'rails.am.sizes.id28' 'rails.flush.under_traffic' 'native.shares'
-cases ud.ucp ucp 'tag.many.*' 'rma.many.*' 'atomic.every.old'
+cases ud.uct uct 'rails.am.sizes.id28' 'rails.flush.under_traffic'
+cases ud.ucp ucp 'tag.many.new' 'rma.many.*' 'atomic.every.old'
 wanted ud.ucp && check "ud.ucp: every NIC carries data" carried 1 0 1 2 3
 mpi_group ud_verbs ud.mpi
 if wanted ud.alltoall && mpi_programs ud.alltoall; then
@@ -296,8 +296,10 @@ end_delays() {
             count=$(tc -s qdisc show dev $dev |
                 awk "/^qdisc netem/ { on = 1 } on && /Sent/ { print \$4; exit }")
             ((count >= 100)) || { echo "$dev: $count packets"; status=1; }
-            tc qdisc del dev $dev parent "$(tc qdisc show dev $dev |
-                awk "\$2 == \"tbf\" { print \$3 }")1" || exit
+            # As it was. Without any a tbf drops everything.
+            tc qdisc replace dev $dev parent "$(tc qdisc show dev $dev |
+                awk "\$2 == \"tbf\" { print \$3 }")1" bfifo limit 16777216 ||
+                exit
         done
         exit $status'
 }
@@ -366,7 +368,7 @@ fi
 # Two NICs of each kind.
 rates=16,16,0,0,16,16
 over rc_verbs,tcp 0,1,nic0,nic1
-cases mixed uct 'mixed.*' 'rails.fence.overlapping' 'native.mends'
+cases mixed uct 'mixed.*' 'native.mends'
 wanted mixed && check "mixed: messages go by RDMA" messages_by_rdma
 
 rates=16,16,16,16,0,0
