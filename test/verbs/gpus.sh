@@ -3,14 +3,12 @@
 # Memory of GPUs over RDMA NICs, on hosts with emulated GPUs (test/cudasim), in a
 # guest of its own. To be sourced by run, as one of the last: the guest in use ends.
 
-# gpu_job WHAT [ARGUMENT]...: between two hosts, in pieces of 1 MB, data checked.
+# gpu_job TRANSPORTS WHAT [ARGUMENT]...: between two hosts, in pieces of 1 MB, data
+# checked.
 gpu_job() {
-    local what=$1
-    shift
-    FUSELINK=1 FUSELINK_LIB=$library timeout 150 "$cluster_tool" \
-        --name "$(cluster_name "$guest")" mpirun -np 2 --tune "$tune" \
-        -x UCX_TLS=fuselink -x UCX_HANDLE_ERRORS=none "$@" \
-        "$cudasim/gpu_exchange" "$what" 1000000 </dev/null
+    local mpi_nics=own
+    local -a mpi_options=(-x UCX_TLS=fuselink -x UCX_HANDLE_ERRORS=none "${@:3}")
+    mpi "$1" 2 "$cudasim/gpu_exchange" "$2" 1000000
 }
 
 # Chunks are written into slots that the other host has lent, on every NIC; what is
@@ -18,7 +16,7 @@ gpu_job() {
 # packets.
 written_to_slots() {
     local nic rest
-    moving gpu_job p2p || return
+    moving gpu_job rc_verbs p2p || return
     for nic in "${!sent_packets[@]}"; do
         rest=$((${sent_packets[$nic]} - 2 * ${sent_messages[$nic]}))
         echo "$nic: ${sent_messages[$nic]} messages, $rest packets of others"
@@ -30,15 +28,15 @@ gpu_programs() {
     local what
     check "gpu: messages between GPUs are written by every NIC" written_to_slots
     for what in managed alltoallv; do
-        check "gpu: MPI $what" gpu_job "$what"
+        check "gpu: MPI $what" gpu_job rc_verbs "$what"
     done
-    check "gpu: MPI p2p, late by chance, one slot each way" gpu_job p2p \
-        -x CUDASIM_JITTER=3ms -x UCX_FUSELINK_RELAY_MEMORY=64k \
+    check "gpu: MPI p2p, late by chance, one slot each way" gpu_job rc_verbs \
+        p2p -x CUDASIM_JITTER=3ms -x UCX_FUSELINK_RELAY_MEMORY=64k \
         -x UCX_FUSELINK_GPU_CHUNK=32k
-    check "gpu: MPI p2p over ud" gpu_job p2p -x UCX_FUSELINK_RAIL_TLS=ud_verbs,tcp
-    check "gpu: MPI p2p, RDMA and TCP NICs" gpu_job p2p \
-        -x UCX_FUSELINK_RAIL_TLS=rc_verbs,tcp
-    check "gpu: MPI p2p, copied by UCX" gpu_job p2p -x UCX_FUSELINK_GPU_COPIES=n
+    check "gpu: MPI p2p over ud" gpu_job ud_verbs p2p
+    check "gpu: MPI p2p, RDMA and TCP NICs" gpu_job rc_verbs,tcp p2p
+    check "gpu: MPI p2p, copied by UCX" gpu_job rc_verbs p2p \
+        -x UCX_FUSELINK_GPU_COPIES=n
 }
 
 cudasim=$("$top/test/cudasim/build" 2>"$work/cudasim.log")

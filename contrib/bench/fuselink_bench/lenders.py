@@ -22,8 +22,7 @@ class Lenders:
         self._stack = ExitStack()
 
     def __enter__(self):
-        environment = {"FUSELINK": "1", "UCX_FUSELINK_DEVICES": "^mgmt0",
-                       **self._run.transport.lends}
+        environment = {"FUSELINK": "1", "UCX_FUSELINK_DEVICES": "^mgmt0"}
         with ExitStack() as stack:
             for host in range(_HOSTS):
                 stack.enter_context(HostProgram(

@@ -31,8 +31,7 @@ class Transport:
     beside: bool = False      # of the program's two transports one has one NIC
     policy: str = ""          # of fuselink, "" for the default
     environment: dict = field(default_factory=dict)
-    lends: dict = field(default_factory=dict) # what makes others lend their
-                                              # GPUs, empty if nothing does
+    lends: bool = False       # others lend it their GPUs
 
     def launch(self, nics):
         """(mpirun arguments, environment) for a cluster with these NICs."""
@@ -111,7 +110,6 @@ def _sm(_nics):
 
 # Memory of GPUs: beside the network's transports those that copy it.
 _GPU_TLS = "tcp,self,sm,cuda_copy,cuda_ipc"
-_RELAYS = {"UCX_FUSELINK_RELAY": "auto"}  # as it comes
 
 
 def _gpu_ucx(nics):
@@ -173,7 +171,7 @@ FUSELINK_OWN = Transport("fuselink-own", "fuselink, all NICs, copies over the"
                          fuselink=True)
 FUSELINK_GPU = Transport("fuselink", "fuselink, all NICs, copies over others'"
                          " links too", _gpu_fuselink("y", "auto"), fuselink=True,
-                         lends=_RELAYS)
+                         lends=True)
 
 # What the parts of it bring, one after the other.
 ABLATION = tuple(
@@ -184,7 +182,7 @@ ABLATION = tuple(
                       "UCX_FUSELINK_SCHED": "stripe"},
          "no relays, fixed shares of the NICs"),
         ("relay", "auto", {"UCX_FUSELINK_BOARD": "n",
-                        "UCX_FUSELINK_SCHED": "stripe"}, "relays"),
+                           "UCX_FUSELINK_SCHED": "stripe"}, "relays"),
         ("relay-owner", "auto", {"UCX_FUSELINK_SCHED": "idle"},
          "and NICs have owners, who come first"),
         ("relay-view", "auto", {"UCX_FUSELINK_SCHED": "finish"},

@@ -3,7 +3,6 @@
 
 #include "../../../ucs_ext/node.h"
 #include "../../../ucs_ext/split.h"
-#include "../../../ucs_ext/topology/machine.h"
 #include "md_ops.h"
 
 #include <algorithm>
@@ -113,12 +112,10 @@ ucs_status_t Md::configure(const MdConfig &config)
  * up. */
 ucs_status_t Md::check_topology(const char *file)
 {
-    topology::Devices devices;
-    std::string       error;
+    std::string error;
     topology_file_ = file;
     nvlinks_       = std::make_unique<NvLinks>(topology_file_);
-    if (!topology_file_.empty() &&
-        !topology::read_this(topology_file_, devices, error)) {
+    if (!topology_file_.empty() && !nvlinks_->read(error)) {
         ucs_error("UCX_FUSELINK_TOPOLOGY=%s", error.c_str());
         return UCS_ERR_INVALID_PARAM;
     }

@@ -130,12 +130,27 @@ ucs_status_t Link::connect(const std::vector<uint8_t> &address)
 void Link::say(Peer &peer, LinkStep step, const std::vector<uint8_t> &address)
 {
     wire::RailAddr message{};
+    message.rail   = remote_.index;
+    message.from   = rail_.index();
+    message.use    = static_cast<uint8_t>(use_);
+    message.length = static_cast<uint8_t>(address.size());
+    send(peer, step, message, address);
+}
+
+void Link::decline(Peer &peer, const wire::RailAddr &question)
+{
+    wire::RailAddr message{};
+    message.rail = question.from;
+    message.from = question.rail;
+    message.use  = question.use;
+    send(peer, LinkStep::Refuse, message, {});
+}
+
+void Link::send(Peer &peer, LinkStep step, wire::RailAddr message,
+                const std::vector<uint8_t> &address)
+{
     message.header.type = static_cast<uint8_t>(wire::ControlType::RailAddr);
-    message.rail        = remote_.index;
-    message.from        = rail_.index();
     message.step        = static_cast<uint8_t>(step);
-    message.use         = static_cast<uint8_t>(use_);
-    message.length      = static_cast<uint8_t>(address.size());
     peer.send_control(&message, sizeof(message), address.data(),
                       address.size());
 }

@@ -62,6 +62,8 @@ public:
 
     /** True if the message is about this link. */
     bool meant(const wire::RailAddr &message) const;
+    /** Answers a question for a link that this side does not have: no. */
+    static void decline(Peer &peer, const wire::RailAddr &question);
     /** `address` is untrusted. Fails if the rail does. */
     ucs_status_t on_message(Peer &peer, const wire::RailAddr &message,
                             const std::vector<uint8_t> &address);
@@ -90,6 +92,8 @@ private:
     ucs_status_t connect(const std::vector<uint8_t> &address);
     void         say(Peer &peer, wire::LinkStep step,
                      const std::vector<uint8_t> &address = {});
+    static void  send(Peer &peer, wire::LinkStep step, wire::RailAddr message,
+                      const std::vector<uint8_t> &address);
     void         refuse(Peer &peer);
     void         drop();
     void         prove();

@@ -8,8 +8,6 @@
 
 namespace fuselink {
 
-using wire::ControlType;
-
 /* The peer's rails are known. Both sides choose the same pair of rails, so
  * that there is one lane for both directions. */
 void Peer::start_lane()
@@ -38,13 +36,7 @@ void Peer::on_lane_step(const wire::RailAddr &message,
         message.step == static_cast<uint8_t>(wire::LinkStep::Ask)) {
         /* Our messages go another way (TCP, where our RDMA NICs are on standby):
          * the peer's go where its hello went. */
-        wire::RailAddr refusal{};
-        refusal.header.type = static_cast<uint8_t>(ControlType::RailAddr);
-        refusal.rail        = message.from;
-        refusal.from        = message.rail;
-        refusal.step        = static_cast<uint8_t>(wire::LinkStep::Refuse);
-        refusal.use         = static_cast<uint8_t>(wire::LinkUse::Lane);
-        send_control(&refusal, sizeof(refusal));
+        Link::decline(*this, message);
         return;
     }
     if (!lane_ || !lane_->meant(message)) {

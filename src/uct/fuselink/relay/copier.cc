@@ -5,7 +5,6 @@
 #include "gpu_context.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace fuselink {
 namespace {

@@ -24,16 +24,28 @@ std::string text_of(const GpuContext::Uuid &gpu)
 
 } // namespace
 
+bool NvLinks::read(std::string &error)
+{
+    std::lock_guard lock(mutex_);
+    return read_now(error);
+}
+
+bool NvLinks::read_now(std::string &error)
+{
+    devices_.emplace();
+    if (!topology::read_this(file_, *devices_, error)) {
+        *devices_ = topology::Devices();
+        return false;
+    }
+    return true;
+}
+
 std::optional<size_t> NvLinks::number(const GpuContext::Uuid &gpu)
 {
-    if (!devices_) {
-        std::string error;
-        devices_.emplace();
-        if (!topology::read_this(file_, *devices_, error)) {
-            ucs_debug("fuselink: which GPUs have NVLink is not known: %s",
-                      error.c_str());
-            *devices_ = topology::Devices();
-        }
+    std::string error;
+    if (!devices_ && !read_now(error)) {
+        ucs_debug("fuselink: which GPUs have NVLink is not known: %s",
+                  error.c_str());
     }
     return devices_->find_gpu(text_of(gpu));
 }

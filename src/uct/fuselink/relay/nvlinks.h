@@ -21,12 +21,17 @@ public:
     /** `file` is UCX_FUSELINK_TOPOLOGY; empty: none. */
     explicit NvLinks(std::string file) : file_(std::move(file)) {}
 
+    /** As the first question does. False with one line if the file is wrong. */
+    bool read(std::string &error);
+
     /** Does it have one, to any GPU? False for GPUs that NVML does not show. */
     bool any(const GpuContext::Uuid &gpu);
     bool between(const GpuContext::Uuid &one, const GpuContext::Uuid &other);
 
 private:
-    std::optional<size_t> number(const GpuContext::Uuid &gpu); /* locked */
+    /* With the mutex locked. */
+    bool                  read_now(std::string &error);
+    std::optional<size_t> number(const GpuContext::Uuid &gpu);
 
     std::string                      file_;
     std::mutex                       mutex_; /* of devices_ */

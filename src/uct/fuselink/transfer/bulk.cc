@@ -109,8 +109,8 @@ void BulkSender::pump()
         if (ucs_unlikely(!again_queue_.empty())) {
             send_again();
         }
-        /* A get that only the NICs can go on with which are away lets the others
-         * pass, which those that are left can carry. */
+        /* What no path that is left can carry, a get that NICs had begun which
+         * are away, lets others pass. */
         for (size_t passed = 0; passed < queue_.size() && !peer_.failed();) {
             Transfer *transfer = queue_.front();
             if (transfer->kind == Transfer::Kind::ServeGet &&
@@ -131,7 +131,7 @@ void BulkSender::pump()
                 } else {
                     hand_over(transfer);
                 }
-            } else if (pick.none && !transfer->from_gpu && any_usable()) {
+            } else if (pick.none) {
                 queue_.pop_front();
                 queue_.push_back(transfer);
                 ++passed;
@@ -141,12 +141,6 @@ void BulkSender::pump()
         }
     } while (again_);
     pumping_ = false;
-}
-
-bool BulkSender::any_usable() const
-{
-    return std::any_of(paths_.begin(), paths_.end(),
-                       [](const auto &path) { return path->usable(); });
 }
 
 /* What NICs read the transfer's data from, or write it to; null if it was not

@@ -227,7 +227,6 @@ public:
 
     const std::vector<std::unique_ptr<Path>> &paths() const { return paths_; }
     /** It did not fail to connect, and is no standby that others replace. */
-    bool any_usable() const;
     bool in_play(const Path &path) const;
     /** Bytes that wait for a path. */
     size_t backlog() const { return backlog_; }
@@ -248,9 +247,11 @@ private:
         size_t length = 0;
         Carry  how    = Carry::Not;
         bool   stuck  = false;
-        bool   none   = false; /* of the paths that are whole could carry it */
+        bool   none   = false; /* of the paths that are whole could carry it:
+                                  another transfer's bytes may go there */
     };
 
+    bool      any_usable() const;
     void      pair_rails();
     void      add_path(Rail &rail, const wire::RailRecord &remote);
     Carry     carry(Transfer &transfer, Path &path);

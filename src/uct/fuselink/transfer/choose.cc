@@ -74,6 +74,12 @@ bool BulkSender::in_play(const Path &path) const
             }));
 }
 
+bool BulkSender::any_usable() const
+{
+    return std::any_of(paths_.begin(), paths_.end(),
+                       [](const auto &path) { return path->usable(); });
+}
+
 void BulkSender::take_plan(std::span<const double> split)
 {
     size_t i = 0;
@@ -191,9 +197,9 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
         ++count;
     }
     if (count == 0) {
-        bool any   = mending_ == 0 || any_usable();
-        pick.stuck = any && transfer.assigned == 0 && !out_;
-        pick.none  = true;
+        pick.none  = any_usable();
+        pick.stuck = (mending_ == 0 || pick.none) && transfer.assigned == 0 &&
+                     !out_;
         if (!pick.stuck && mending_ != 0) {
             /* No path is whole, or none that can: TCP cannot read what a get
              * has begun to. mend() sees to it. */
