@@ -113,10 +113,10 @@ mpi() {
 }
 mpi_options=() mpi_nics=0,1,2,3
 
-# stream TRANSPORT SECONDS: between two ranks, the data checked.
+# stream TRANSPORT SECONDS [SIZE WINDOW]: between two ranks, the data checked.
 stream() {
-    mpi "$1" 2 "$work/stream" --size 1048576 --window 4 --check 2 --warmup 0 \
-        --time "$2"
+    mpi "$1" 2 "$work/stream" --size "${3-1048576}" --window "${4-4}" --check 2 \
+        --warmup 0 --time "$2"
 }
 
 # every_nic COMMAND...: a stream that succeeds, and each pair of NICs carries its
@@ -164,6 +164,10 @@ mpi_group() {
     wanted "$name" && mpi_programs "$name" || return
     check "$name: a stream, data checked, every NIC carries its share" \
         every_nic stream "$tl" 1
+    # Too short for two NICs: of a window each takes some.
+    [[ $tl != rc_verbs ]] ||
+        check "$name: a stream of short messages, every NIC carries its share" \
+            every_nic stream "$tl" 1 16384 32
     [[ $tl != rc_verbs ]] ||
         check "$name: all to all, 4 ranks" mpi "$tl" 4 "$work/exchange" \
             alltoallv

@@ -144,6 +144,7 @@ _ALL = (
 _RDMA = ("16mbit",) * 4
 _RDMA_BULK = ("--size", MIB, "--window", 4, "--check", 1, "--warmup", 0,
               "--time", 4)
+_RDMA_SHORT = ("--window", 16, *_RDMA_BULK[4:])
 _PEERS = ("--size", MIB // 16)
 _RDMA_BARS = (bars.Ratio("rc", 3.7), bars.NicShare(0.8))
 
@@ -155,6 +156,11 @@ def _rdma(name, title, program, options, **more):
 
 TCP_AND_RDMA = _ALL + (
     _rdma("stream", "1 MB messages", "stream", _RDMA_BULK, bars=_RDMA_BARS),
+    _rdma("stream64k", "64 kB messages", "stream",
+          ("--size", MIB // 16, *_RDMA_SHORT), bars=_RDMA_BARS),
+    # Each goes over one NIC.
+    _rdma("stream16k", "16 kB messages", "stream",
+          ("--size", MIB // 64, *_RDMA_SHORT), bars=_RDMA_BARS),
     _rdma("put", "MPI_Put of 1 MB", "onesided", _RDMA_BULK, bars=_RDMA_BARS),
     _rdma("get", "MPI_Get of 1 MB", "onesided", (*_RDMA_BULK, "--get"),
           bars=_RDMA_BARS),

@@ -35,9 +35,9 @@ constexpr uint8_t kKeyOnGpu = 1; /* no NIC writes it, nor does the CPU */
  * transport's. */
 constexpr size_t kMostKeyBytes = 200;
 
-/* Memory shorter than this is moved in one piece, over the one NIC that the
- * key comes with; others are registered if they are asked for. */
-constexpr size_t kSpreadLength = 64 << 10;
+/* Shorter memory than UCP's shortest rendezvous is read and written by messages
+ * or by the NIC of the messages: others are registered if they are asked for. */
+constexpr size_t kSpreadLength = 8 << 10;
 
 /* How many slots' keys fit; the same on every call. */
 unsigned inline_keys(const NicMemory &nics)

@@ -309,6 +309,9 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
 
 /* What UCP's protocols (UCX_PROTO_ENABLE=y) go by; the attributes of the
  * interface decide about lanes. */
+constexpr auto kOverhead = UCT_PERF_ATTR_FIELD_SEND_PRE_OVERHEAD |
+                           UCT_PERF_ATTR_FIELD_OPERATION;
+
 ucs_status_t RailsIface::estimate_perf(uct_iface_h tl_iface,
                                        uct_perf_attr_t *attr)
 {
@@ -319,6 +322,7 @@ ucs_status_t RailsIface::estimate_perf(uct_iface_h tl_iface,
     }
     const auto &rails = from(tl_iface).engine_->rails();
     double sum        = 0;
+    double one        = 0;
     double bare       = 0; /* the fastest NIC, as its own transport says */
     for (const auto &rail : rails) {
         const auto &reported = rail->control().attr().bandwidth;
@@ -338,7 +342,19 @@ ucs_status_t RailsIface::estimate_perf(uct_iface_h tl_iface,
         }
         break;
     default: /* messages are on one rail */
-        set_bandwidth(attr, sum / static_cast<double>(rails.size()));
+        one = sum / static_cast<double>(rails.size());
+        set_bandwidth(attr, one);
+        if ((attr->field_mask & kOverhead) == kOverhead &&
+            !(attr->field_mask & UCT_PERF_ATTR_FIELD_BANDWIDTH)) {
+            /* UCP's old engine wants to know what a message costs beyond the
+             * interface's bandwidth, which is the sum, and finds from it how
+             * long a message has to be for a rendezvous. */
+            uct_iface_attr_t whole;
+            query(tl_iface, &whole);
+            attr->send_pre_overhead +=
+                static_cast<double>(whole.cap.am.max_bcopy) *
+                (1 / one - 1 / sum);
+        }
     }
     return UCS_OK;
 }
