@@ -56,12 +56,28 @@ command_counters() {
     esac
 }
 
+mtu_of_nics() {
+    local all=''
+    [[ $rdma_nics -eq 0 ]] || all="$RDMA_MTU (RDMA)"
+    [[ $nics -eq 0 ]] || all+=${all:+, }$mtu
+    echo "$all"
+}
+
+where_it_is() {
+    # Files in the guest are of no use outside it.
+    if in_guest; then
+        echo "in a virtual machine"
+    else
+        echo "as $mode, state in $state"
+    fi
+}
+
 command_status() {
     local h pid
     [[ $# -eq 0 ]] || usage_error "status: takes no arguments"
     load_cluster
-    echo "cluster '$cluster': $(describe_cluster), MTU $mtu, as $mode," \
-        "state in $state"
+    echo "cluster '$cluster': $(describe_cluster), MTU $(mtu_of_nics)," \
+        "$(where_it_is)"
     holder_pid switch >/dev/null || echo "switch: gone"
     for ((h = 0; h < hosts; h++)); do
         if ! pid=$(holder_pid "host$h"); then

@@ -241,14 +241,20 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
                             UCT_IFACE_FLAG_EVENT_FD;
 
     /* A message must fit whichever rail the control lane is on; its latency
-     * is the slowest's, for the same reason. Bulk bandwidth is the sum. */
+     * is the slowest's of those that it goes over while they work, the RDMA
+     * NICs if there are any. Bulk bandwidth is the sum. */
+    const auto &rails = iface.engine_->rails();
+    const bool  rdma  = std::any_of(rails.begin(), rails.end(),
+                                    [](const auto &rail) {
+        return !rail->traits().routed_by_ip && !rail->standby;
+    });
     constexpr size_t kUser = sizeof(wire::UserHeader); /* if wrapped */
     auto &am     = attr->cap.am;
     am.max_short = am.max_bcopy = am.max_zcopy = am.max_hdr = am.max_iov =
         SIZE_MAX;
     am.opt_zcopy_align = am.align_mtu = 1;
     double speed       = 0;
-    for (const auto &rail : iface.engine_->rails()) {
+    for (const auto &rail : rails) {
         const uct_iface_attr_t &lane = rail->control().attr();
         /* Where no queue pair is left, messages go as the hello went. */
         const auto &spare = rail->hello().attr().cap.am;
@@ -271,10 +277,12 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
         } else {
             attr->cap.flags &= ~UCT_IFACE_FLAG_AM_ZCOPY;
         }
-        attr->latency.c = std::max(attr->latency.c, lane.latency.c);
-        attr->latency.m = std::max(attr->latency.m, lane.latency.m);
-        attr->overhead  = std::max<double>(attr->overhead, lane.overhead);
-        speed          += rail->speed();
+        if (!rdma || !rail->traits().routed_by_ip) {
+            attr->latency.c = std::max(attr->latency.c, lane.latency.c);
+            attr->latency.m = std::max(attr->latency.m, lane.latency.m);
+            attr->overhead  = std::max<double>(attr->overhead, lane.overhead);
+        }
+        speed += rail->speed();
     }
     if (!(attr->cap.flags & UCT_IFACE_FLAG_AM_ZCOPY)) {
         am.max_zcopy = am.max_hdr = 0;

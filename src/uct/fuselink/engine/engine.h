@@ -5,6 +5,7 @@
 #include "../hop/hop.h"
 #include "../hop/slots.h"
 #include "../memory/region_table.h"
+#include "../peer/first_contacts.h"
 #include "../peer/peer.h"
 #include "../rail/poller.h"
 #include "../rail/rail.h"
@@ -81,6 +82,9 @@ public:
         if (ucs_unlikely(!deferred_.empty())) {
             count += run_deferred();
         }
+        if (ucs_unlikely(!contacts_.empty())) {
+            contacts_.check(ucs_get_time());
+        }
         if (ucs_unlikely(!room_.empty())) {
             count += room_.serve(now_ns());
         }
@@ -90,7 +94,7 @@ public:
     /** Arms the wake-up; UCS_ERR_BUSY if there is something to do first. */
     ucs_status_t arm(unsigned events)
     {
-        bool busy = !deferred_.empty() || room_.due() ||
+        bool busy = !deferred_.empty() || room_.due() || contacts_.open() ||
                     copying(); /* they do not tell */
         return busy ? UCS_ERR_BUSY : poller_.arm(events);
     }
@@ -118,6 +122,7 @@ public:
     Trace                                    *trace() const { return trace_.get(); }
     Planning                                 &planning() { return planning_; }
     const std::unordered_map<uint64_t, std::unique_ptr<Peer>> &peers() const { return peers_; }
+    FirstContacts                            &contacts() { return contacts_; }
     GetTable                                 &gets() { return gets_; }
     RegionTable                              &regions() { return regions_; }
     NicMemory                                &nics() { return nics_; }
@@ -231,6 +236,7 @@ private:
     LeftOuts                           left_out_;
     LoadView                           loads_; /* after the rails */
     RoomQueue                          room_;  /* before the peers */
+    FirstContacts                      contacts_; /* the same */
     Planning                           planning_;
     wire::RailTable                    table_;
     ExitReport                        *report_ = nullptr;

@@ -53,6 +53,7 @@ Peer::Peer(Engine &engine, uint64_t uuid, uint32_t session)
 
 Peer::~Peer()
 {
+    engine_.contacts().forget(*this);
     close_lanes();
     end_lending();
     for (FlushOp *op : flushes_) {
@@ -65,6 +66,10 @@ void Peer::run_deferred()
     if (!failed() && way_failed_) {
         next_way();
     }
+    if (!failed() && !hello_taken_ && !spares_.empty()) {
+        take_spare();
+    }
+    spares_.sweep();
     if (!failed() && (obstacles_ & kConnecting)) {
         ucs_status_t status = connect_now();
         if (status != UCS_OK) {
@@ -250,7 +255,10 @@ void Peer::drain_queue()
         if (way_failed_) {
             break; /* the next one takes it */
         }
-        hello_taken_    = true;
+        if (!hello_taken_) {
+            hello_taken_ = true;
+            name_silent_ways();
+        }
         queue_bytes_ -= message.size();
         queue_.pop_front();
     }

@@ -11,6 +11,7 @@
 #include "../wire/messages.h"
 #include "landings.h"
 #include "send_ops.h"
+#include "spare_ways.h"
 #include "user.h"
 
 #include <array>
@@ -157,6 +158,15 @@ public:
     /** What could not be done where it came up: see Engine::defer(). */
     void run_deferred();
 
+    /** The connection that the hello is to go over has not come about yet. */
+    bool is_unanswered() const
+    {
+        return !failed() && !hello_taken_ && hello_ != nullptr;
+    }
+    /** It took too long: tries the next one as well. Not from a rail's
+     *  callback. */
+    void try_another_way();
+
     /** Failed, and nothing is under way any more nor refers to it. */
     bool closed() const { return closed_ && users_.empty(); }
 
@@ -271,10 +281,17 @@ private:
     /* control lane: peer.cc, ways.cc, wiring.cc */
     uint64_t     common_number() const; /* the same at both ends, any value */
     void         plan_ways(const wire::RailTable &address);
+    void         plan_detours(const wire::RailTable &address);
     ucs_status_t connect_now();
+    void         use_way(uct_ep_h ep);
+    void         leave_way();
     void         next_way();
+    void         take_spare();
+    void         name_silent_ways();
     bool         shares_lane() const;
+    bool         asks_for_lane() const;
     void         start_lane();
+    const Path  *lane_pair(uint8_t own, uint8_t remote) const;
     void         on_lane_step(const wire::RailAddr &message,
                               const std::vector<uint8_t> &address);
     void         lane_settled();
@@ -448,6 +465,7 @@ private:
     unsigned          breaks_ = 0; /* of them */
     std::set<std::pair<uint8_t, uint8_t>> deaf_; /* see note_deaf() */
     size_t            way_ = 0;       /* in use: index in ways_ */
+    SpareWays         spares_{*this}; /* tried before */
     uint8_t           peer_from_ = 0; /* rails of the peer's lane to us */
     uint8_t           peer_to_   = 0;
 

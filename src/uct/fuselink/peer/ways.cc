@@ -6,37 +6,19 @@
 #include "peer.h"
 
 #include "../engine/engine.h"
+#include "../rail/pairs.h"
 
 #include <algorithm>
-#include <utility>
+#include <tuple>
 
 namespace fuselink {
 namespace {
 
-/* Which rails may carry the control lane: best first. */
-enum class Choice {
-    Near,   /* their own route leads to the peer's NIC, and they are near */
-    Active, /* their own route leads there, and they are not on standby */
-    Routed, /* their own route leads there */
-    Any,    /* the kernel gets there somehow */
-};
-
-bool usable(const Rail &rail, const wire::RailRecord &remote,
-            const Rail::Route &route, Choice choice)
-{
-    if (choice == Choice::Any) {
-        return rail.speaks_with(remote);
-    }
-    return rail.reaches(remote, route) &&
-           (choice != Choice::Near || rail.near()) &&
-           (choice == Choice::Routed || !rail.standby);
-}
-
 /* Messages want the shortest way: a NIC that needs no kernel, wherever it is, if
- * the user does not keep it for emergencies. */
-std::pair<bool, bool> order(const Rail &rail)
+ * the user does not keep it for emergencies, and among equals one that is near. */
+std::tuple<bool, bool, bool> order(const Rail &rail)
 {
-    return {rail.standby, rail.traits().routed_by_ip};
+    return {rail.standby, rail.traits().routed_by_ip, !rail.near()};
 }
 
 } // namespace
@@ -72,44 +54,48 @@ void Peer::plan_ways(const wire::RailTable &address)
      * direction on the data of the other. Different peers start at different
      * rails. A NIC beside this process comes first, connection shared or
      * not. */
-    uint64_t mix = common_number();
-
-    size_t count = address.rails.size();
-    std::vector<Rail::Route> routes;
-    for (size_t k = 0; k < count; ++k) {
-        routes.push_back(Rail::route_to(address.rails[(mix + k) % count],
-                                        engine_.uuid(), uuid_));
-    }
+    uint64_t    mix    = common_number();
+    const auto &theirs = address.rails;
     ways_.clear();
-    for (Choice choice : {Choice::Near, Choice::Active, Choice::Routed,
-                          Choice::Any}) {
-        if (choice == Choice::Any && !ways_.empty()) {
-            break; /* if the peer refuses, it does so on another route too */
-        }
-        for (size_t k = 0; k < count; ++k) {
-            const auto &remote = address.rails[(mix + k) % count];
-            if (routes[k].astray) {
-                continue;
-            }
-            for (const auto &rail : engine_.rails()) {
-                if (!usable(*rail, remote, routes[k], choice)) {
-                    continue;
-                }
-                bool known = std::any_of(
-                    ways_.begin(), ways_.end(), [&](const Way &lane) {
-                        return lane.rail == rail.get() &&
-                               lane.remote.index == remote.index;
-                    });
-                if (!known) {
-                    ways_.push_back({rail.get(), remote});
-                }
+    for (size_t k = 0; k < theirs.size(); ++k) {
+        const auto &remote = theirs[(mix + k) % theirs.size()];
+        Rail::Route route  = Rail::route_to(remote, engine_.uuid(), uuid_);
+        for (const auto &rail : engine_.rails()) {
+            if (rail->traits().routed_by_ip && rail->reaches(remote, route)) {
+                ways_.push_back({rail.get(), remote});
                 break;
             }
         }
     }
+    auto pairs = pair_rails(engine_.rails(), theirs);
+    for (size_t k = 0; k < pairs.size(); ++k) {
+        const RailPair &pair = pairs[(mix + k) % pairs.size()];
+        ways_.push_back({pair.own, *pair.remote});
+    }
     std::stable_sort(ways_.begin(), ways_.end(), [](const Way &a, const Way &b) {
         return order(*a.rail) < order(*b.rail);
     });
+    if (ways_.empty()) {
+        plan_detours(address); /* if it refuses, then also on another route */
+    }
+}
+
+/* No rail's own route leads to the peer: the kernel may get there somehow. */
+void Peer::plan_detours(const wire::RailTable &address)
+{
+    const size_t count = address.rails.size();
+    for (size_t k = 0; k < count; ++k) {
+        const auto &remote = address.rails[(common_number() + k) % count];
+        if (Rail::route_to(remote, engine_.uuid(), uuid_).astray) {
+            continue;
+        }
+        for (const auto &rail : engine_.rails()) {
+            if (rail->speaks_with(remote)) {
+                ways_.push_back({rail.get(), remote});
+                break;
+            }
+        }
+    }
 }
 
 ucs_status_t Peer::connect_now()
@@ -117,25 +103,57 @@ ucs_status_t Peer::connect_now()
     obstacles_ &= ~kConnecting;
     for (; way_ < ways_.size(); ++way_) {
         const Way &way      = ways_[way_];
+        uct_ep_h   ep       = nullptr;
         ucs_status_t status = engine_.create_lane(*this, way.rail->hello(),
-                                                  way.remote, hello_);
+                                                  way.remote, ep);
         if (status == UCS_OK) {
-            control_     = hello_;
-            rail_        = way.rail;
-            lane_remote_ = way.remote.index;
-            obstacles_  &= ~kWiring;
-            if (rail_->by_ep()) {
-                obstacles_ |= kWiring; /* until the table is known */
-            }
-            say_hello();
+            use_way(ep);
             return UCS_OK;
         }
         ucs_debug("fuselink: no connection over %s: %s",
                   way.rail->name().c_str(), ucs_status_string(status));
     }
+    if (!spares_.empty()) {
+        obstacles_ |= kConnecting; /* one of them may come about */
+        return UCS_OK;
+    }
     ucs_error("fuselink: peer %016lx does not answer on any of the %zu rails "
               "that reach it", uuid_, ways_.size());
     return UCS_ERR_UNREACHABLE;
+}
+
+/* The control lane is `ep`, for the way that way_ says. */
+void Peer::use_way(uct_ep_h ep)
+{
+    const Way &way = ways_[way_];
+    hello_ = control_ = ep;
+    rail_        = way.rail;
+    lane_remote_ = way.remote.index;
+    obstacles_  &= ~(kConnecting | kWiring);
+    if (rail_->by_ep()) {
+        obstacles_ |= kWiring; /* until the table is known */
+    }
+    say_hello();
+    /* Of a stream the kernel says early enough that it does not come about. */
+    if (!hello_taken_ && !rail_->traits().stream && way_ + 1 < ways_.size()) {
+        engine_.contacts().await(*this);
+    }
+}
+
+/* There is no control lane any more; nothing was sent on it. */
+void Peer::leave_way()
+{
+    control_ = hello_ = nullptr;
+    hook_.queued = false;
+    room_later_  = false;
+    obstacles_  &= ~kBlocked;
+    obstacles_  |= kConnecting;
+    /* The hello names the lane that it goes over. */
+    if (!queue_.empty() &&
+        queue_.front()[0] == static_cast<uint8_t>(wire::ControlType::Hello)) {
+        queue_bytes_ -= queue_.front().size();
+        queue_.pop_front();
+    }
 }
 
 /* The lane failed before it took a message: nothing is lost with it. */
@@ -143,18 +161,47 @@ void Peer::next_way()
 {
     way_failed_ = false;
     engine_.destroy_lane(hello_);
-    control_ = hello_ = nullptr;
-    hook_.queued = false;
-    room_later_  = false;
-    obstacles_  &= ~kBlocked;
-    obstacles_  |= kConnecting;
+    leave_way();
     ++way_;
-    /* The hello names the lane that it goes over. */
-    if (!queue_.empty() &&
-        queue_.front()[0] == static_cast<uint8_t>(wire::ControlType::Hello)) {
-        queue_bytes_ -= queue_.front().size();
-        queue_.pop_front();
+}
+
+void Peer::try_another_way()
+{
+    ucs_debug("fuselink: peer %016lx has not answered over %s: trying another "
+              "rail", uuid_, rail_->name().c_str());
+    spares_.keep({way_, hello_});
+    leave_way();
+    ++way_;
+    engine_.defer(*this); /* connects */
+}
+
+/* One that was tried before has come about, and so far nothing went over
+ * another. */
+void Peer::take_spare()
+{
+    auto spare = spares_.take();
+    if (!spare) {
+        return;
     }
+    if (hello_ != nullptr) {
+        spares_.keep({way_, hello_});
+        leave_way();
+    }
+    way_ = spare->index;
+    use_way(spare->ep);
+    if (table_known_) {
+        start_lane();
+    }
+}
+
+void Peer::name_silent_ways()
+{
+    spares_.for_each_silent([this](size_t way) {
+        ucs_warn("fuselink: rail %s has no answer from rail %d of peer %016lx "
+                 "after %g s, and rail %s has: first messages go there",
+                 ways_[way].rail->name().c_str(), ways_[way].remote.index,
+                 uuid_, FirstContacts::kPatience, rail_->name().c_str());
+    });
 }
 
 /* True if the peer's messages to us come over the same connection as ours to
@@ -187,7 +234,7 @@ void Peer::on_lane_error(uct_ep_h ep, ucs_status_t status)
         fail(status);
     } else if (lane_ && ep == lane_->ep() && lane_->on_error()) {
         engine_.defer(*this);
-    } else if (!bulk_.on_path_error(ep, status)) {
+    } else if (!spares_.on_error(ep) && !bulk_.on_path_error(ep, status)) {
         fail(status);
     }
 }
@@ -217,6 +264,7 @@ void Peer::close_lanes()
     }
     control_ = hello_ = nullptr;
     hook_.queued      = false;
+    spares_.close();
 }
 
 } // namespace fuselink

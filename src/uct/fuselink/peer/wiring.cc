@@ -8,20 +8,56 @@
 
 namespace fuselink {
 
-/* The peer's rails are known. Both sides choose the same pair of rails, so
- * that there is one lane for both directions. */
+/* One side says which pair of rails the lane is on, so that there is one lane for
+ * both directions: any rule that both can apply to their ids. */
+bool Peer::asks_for_lane() const
+{
+    return engine_.uuid() < uuid_;
+}
+
+/* A pair that connects by name; null: there is none such. */
+const Path *Peer::lane_pair(uint8_t own, uint8_t remote) const
+{
+    for (const Path *pair : bulk_.named_pairs()) {
+        if (pair->rail.index() == own && pair->remote.index == remote) {
+            return pair;
+        }
+    }
+    return nullptr;
+}
+
+/* The peer's rails are known. */
 void Peer::start_lane()
 {
-    if (!(obstacles_ & kWiring) || lane_) {
+    if (lane_ || control_ == nullptr) {
         return;
     }
     auto pairs = bulk_.named_pairs();
+    if (!(obstacles_ & kWiring)) {
+        /* Our messages go another way (TCP, where our RDMA NICs are on standby).
+         * The peer may wait for a question. */
+        if (!pairs.empty() && asks_for_lane()) {
+            wire::RailAddr none{};
+            none.rail = peer_to_;
+            none.from = peer_from_;
+            none.use  = static_cast<uint8_t>(wire::LinkUse::Lane);
+            Link::decline(*this, none);
+        }
+        return;
+    }
     if (pairs.empty()) { /* not of one kind: stay where the hello went */
         lane_settled();
         return;
     }
-    const Path &pair = *pairs[common_number() % pairs.size()];
-    lane_ = std::make_unique<Link>(pair.rail, pair.remote, Link::Use::Lane);
+    if (!asks_for_lane()) {
+        return;
+    }
+    /* The pair over which the peer's hello came moves data, at least datagrams. */
+    const Path *pair = lane_pair(peer_to_, peer_from_);
+    if (pair == nullptr) {
+        pair = pairs[common_number() % pairs.size()];
+    }
+    lane_ = std::make_unique<Link>(pair->rail, pair->remote, Link::Use::Lane);
     lane_->ask(*this);
     if (lane_->refused()) {
         lane_settled();
@@ -31,13 +67,21 @@ void Peer::start_lane()
 void Peer::on_lane_step(const wire::RailAddr &message,
                         const std::vector<uint8_t> &address)
 {
-    if (!lane_ && control_ != nullptr &&
-        !(obstacles_ & (kConnecting | kWiring)) &&
-        message.step == static_cast<uint8_t>(wire::LinkStep::Ask)) {
-        /* Our messages go another way (TCP, where our RDMA NICs are on standby):
-         * the peer's go where its hello went. */
-        Link::decline(*this, message);
+    auto step = static_cast<wire::LinkStep>(message.step);
+    if (!lane_ && step == wire::LinkStep::Refuse) {
+        if ((obstacles_ & kWiring) && !asks_for_lane()) {
+            lane_settled();
+        }
         return;
+    }
+    if (!lane_ && step == wire::LinkStep::Ask) {
+        const Path *pair = lane_pair(message.rail, message.from);
+        if (pair == nullptr || !(obstacles_ & (kConnecting | kWiring))) {
+            Link::decline(*this, message); /* our messages go another way */
+            return;
+        }
+        lane_ = std::make_unique<Link>(pair->rail, pair->remote,
+                                       Link::Use::Lane);
     }
     if (!lane_ || !lane_->meant(message)) {
         ucs_debug("fuselink: peer %016lx wants a lane that is not ours",
@@ -62,8 +106,10 @@ bool Peer::note_deaf(uint8_t own, uint8_t remote)
 void Peer::lane_settled()
 {
     if (lane_ && lane_->ready()) {
-        uct_ep_pending_purge(hello_, [](uct_pending_req_t *, void *) {},
-                             nullptr);
+        if (hello_ != nullptr) {
+            uct_ep_pending_purge(hello_, [](uct_pending_req_t *, void *) {},
+                                 nullptr);
+        }
         hook_.queued = false;
         obstacles_  &= ~kBlocked;
         control_     = lane_->ep();

@@ -252,7 +252,6 @@ private:
     };
 
     bool      any_usable() const;
-    void      pair_rails();
     void      add_path(Rail &rail, const wire::RailRecord &remote);
     Carry     carry(Transfer &transfer, Path &path);
     Pick      choose(Transfer &transfer, const Piece *piece = nullptr);

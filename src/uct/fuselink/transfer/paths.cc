@@ -6,6 +6,7 @@
 
 #include "../engine/engine.h"
 #include "../peer/peer.h"
+#include "../rail/pairs.h"
 #include "clock.h"
 
 #include <algorithm>
@@ -32,47 +33,10 @@ size_t BulkSender::set_table(const wire::RailTable &table)
             }
         }
     }
-    pair_rails();
-    return paths_.size();
-}
-
-/* Where every NIC reaches every other, each is paired with the one at its own
- * place in the order, over and over on the side that has fewer. The other
- * pairs would add connections and no wire. */
-void BulkSender::pair_rails()
-{
-    for (const auto &traits : all_traits()) {
-        if (traits.routed_by_ip) {
-            continue;
-        }
-        std::vector<Rail *> own;
-        std::vector<const wire::RailRecord *> theirs;
-        for (const auto &rail : peer_.engine().rails()) {
-            bool any = false;
-            for (const auto &remote : table_.rails) {
-                any = any || (&rail->traits() == &traits &&
-                              rail->reaches(remote, {}));
-            }
-            if (any) {
-                own.push_back(rail.get());
-            }
-        }
-        for (const auto &remote : table_.rails) {
-            if (std::any_of(own.begin(), own.end(), [&](const Rail *rail) {
-                    return rail->reaches(remote, {});
-                })) {
-                theirs.push_back(&remote);
-            }
-        }
-        for (size_t i = 0; !own.empty() &&
-                           i < std::max(own.size(), theirs.size()); ++i) {
-            Rail &rail         = *own[i % own.size()];
-            const auto &remote = *theirs[i % theirs.size()];
-            if (rail.reaches(remote, {})) {
-                add_path(rail, remote);
-            }
-        }
+    for (const RailPair &pair : pair_rails(engine.rails(), table.rails)) {
+        add_path(*pair.own, *pair.remote);
     }
+    return paths_.size();
 }
 
 void BulkSender::add_path(Rail &rail, const wire::RailRecord &remote)

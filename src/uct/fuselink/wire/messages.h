@@ -21,7 +21,7 @@ namespace fuselink::wire {
 static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
-inline constexpr uint8_t kProtocolVersion = 5;
+inline constexpr uint8_t kProtocolVersion = 6;
 
 /* fuselink's own active message ids on a rail. All others are the user's:
  * those messages travel as they are, without a header. UCP uses 1 to 28. */
