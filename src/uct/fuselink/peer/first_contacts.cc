@@ -3,11 +3,31 @@
 
 #include "peer.h"
 
+#include <algorithm>
+
 namespace fuselink {
 
-void FirstContacts::await(Peer &peer)
+namespace {
+
+/* If the program does nothing for longer than this, the time does not count:
+ * answers that have come were not looked at. Seconds. */
+constexpr double kPause = 0.05;
+
+} // namespace
+
+void FirstContacts::await(Peer &peer, double seconds)
 {
-    waiting_.push_back({&peer, ucs_get_time() + ucs_time_from_sec(kPatience)});
+    forget(peer);
+    const ucs_time_t now   = ucs_get_time();
+    const ucs_time_t until = now + ucs_time_from_sec(seconds);
+    if (waiting_.empty()) {
+        checked_ = now;
+    }
+    auto after = std::find_if(waiting_.rbegin(), waiting_.rend(),
+                              [&](const Entry &entry) {
+        return entry.until <= until;
+    });
+    waiting_.insert(after.base(), {&peer, until});
 }
 
 void FirstContacts::forget(const Peer &peer)
@@ -26,6 +46,13 @@ void FirstContacts::drop_answered()
 
 void FirstContacts::check(ucs_time_t now)
 {
+    const ucs_time_t since = now - checked_;
+    checked_               = now;
+    if (ucs_unlikely(since > ucs_time_from_sec(kPause))) {
+        for (Entry &entry : waiting_) {
+            entry.until += since;
+        }
+    }
     drop_answered();
     while (!waiting_.empty() && now >= waiting_.front().until) {
         Peer *peer = waiting_.front().peer;

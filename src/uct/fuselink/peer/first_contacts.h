@@ -21,8 +21,11 @@ public:
     /** What an endpoint's handshake is given, seconds. UCX's thread answers it,
      *  whatever the peer's program does meanwhile. */
     static constexpr double kPatience = 2;
+    /** The same when another way is known to work. */
+    static constexpr double kImpatience = 0.1;
 
-    void await(Peer &peer);
+    /** From now on, whatever it was given before. */
+    void await(Peer &peer, double seconds = kPatience);
     /** The peer is destroyed. */
     void forget(const Peer &peer);
 
@@ -45,7 +48,8 @@ private:
 
     void drop_answered();
 
-    std::deque<Entry> waiting_; /* the first is due first */
+    std::deque<Entry> waiting_;     /* the first is due first */
+    ucs_time_t        checked_ = 0; /* last */
 };
 
 } // namespace fuselink

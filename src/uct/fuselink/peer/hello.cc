@@ -48,6 +48,7 @@ void Peer::on_hello(const wire::Hello &hello, const wire::RailTable &table)
     } else if ((hello.header.flags & wire::kHelloWantReply) && !first) {
         say_hello(); /* at the first one, ours is on its way already */
     }
+    learn_ways(hello, table);
     if (!first) {
         return;
     }

@@ -74,8 +74,6 @@ void Peer::run_deferred()
         ucs_status_t status = connect_now();
         if (status != UCS_OK) {
             fail(status);
-        } else if (table_known_) {
-            start_lane();
         }
     }
     if (!failed() && lane_) {
@@ -244,7 +242,8 @@ void Peer::drain_queue()
     if (draining_) {
         return; /* a lane that fails inside the call brought us here */
     }
-    draining_ = true;
+    draining_  = true;
+    bool taken = hello_taken_;
     while (!queue_.empty() && !(obstacles_ & obstacles)) {
         const auto &message = queue_.front();
         if (!try_control(control_, message.data(), message.size(), nullptr,
@@ -255,16 +254,19 @@ void Peer::drain_queue()
         if (way_failed_) {
             break; /* the next one takes it */
         }
-        if (!hello_taken_) {
-            hello_taken_ = true;
-            name_silent_ways();
-        }
-        queue_bytes_ -= message.size();
+        hello_taken_  = true;
+        queue_bytes_  -= message.size();
         queue_.pop_front();
     }
     draining_ = false;
     if (failed()) {
         return;
+    }
+    if (hello_taken_ && !taken) {
+        name_silent_ways();
+        if (table_known_) {
+            start_lane();
+        }
     }
     if (no_paths_ && queue_.empty() && !(obstacles_ & kConnecting)) {
         fail(UCS_ERR_UNREACHABLE);

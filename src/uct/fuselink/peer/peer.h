@@ -4,6 +4,7 @@
 
 #include "../memory/region_table.h"
 #include "../memory/remote_key.h"
+#include "../rail/pairs.h"
 #include "../transfer/bulk.h"
 #include "../transfer/epochs.h"
 #include "../ucx.h"
@@ -18,6 +19,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -161,10 +163,10 @@ public:
     /** The connection that the hello is to go over has not come about yet. */
     bool is_unanswered() const
     {
-        return !failed() && !hello_taken_ && hello_ != nullptr;
+        return !failed() && !hello_taken_ && !way_failed_ &&
+               hello_ != nullptr;
     }
-    /** It took too long: tries the next one as well. Not from a rail's
-     *  callback. */
+    /** It took too long: tries another one as well. From progress only. */
     void try_another_way();
 
     /** Failed, and nothing is under way any more nor refers to it. */
@@ -217,6 +219,7 @@ private:
     struct Way {
         Rail            *rail;
         wire::RailRecord remote;
+        bool             tried = false;
     };
 
     struct ControlHook { /* our request on the control lane's pending queue */
@@ -280,8 +283,11 @@ private:
 
     /* control lane: peer.cc, ways.cc, wiring.cc */
     uint64_t     common_number() const; /* the same at both ends, any value */
-    void         plan_ways(const wire::RailTable &address);
-    void         plan_detours(const wire::RailTable &address);
+    void         add_ways(const wire::RailTable &address);
+    void         add_way(Rail &rail, const wire::RailRecord &remote);
+    void         learn_ways(const wire::Hello &hello,
+                            const wire::RailTable &table);
+    size_t       untried_way() const;
     ucs_status_t connect_now();
     void         use_way(uct_ep_h ep);
     void         leave_way();
@@ -291,7 +297,8 @@ private:
     bool         shares_lane() const;
     bool         asks_for_lane() const;
     void         start_lane();
-    const Path  *lane_pair(uint8_t own, uint8_t remote) const;
+    std::optional<RailPair> lane_pair(const wire::RailTable &table,
+                                      uint8_t own, uint8_t remote) const;
     void         on_lane_step(const wire::RailAddr &message,
                               const std::vector<uint8_t> &address);
     void         lane_settled();
@@ -465,6 +472,8 @@ private:
     unsigned          breaks_ = 0; /* of them */
     std::set<std::pair<uint8_t, uint8_t>> deaf_; /* see note_deaf() */
     size_t            way_ = 0;       /* in use: index in ways_ */
+    size_t            their_way_ = SIZE_MAX; /* over which its hello came */
+    ucs_time_t        way_since_ = 0;
     SpareWays         spares_{*this}; /* tried before */
     uint8_t           peer_from_ = 0; /* rails of the peer's lane to us */
     uint8_t           peer_to_   = 0;

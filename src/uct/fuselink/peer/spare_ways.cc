@@ -70,11 +70,12 @@ void SpareWays::sweep()
     });
 }
 
-void SpareWays::for_each_silent(const std::function<void(size_t)> &fn) const
+void SpareWays::for_each_silent(
+    const std::function<void(const Way &)> &fn) const
 {
     for (const auto &spare : spares_) {
         if (spare->state != State::Connected) {
-            fn(spare->way.index);
+            fn(spare->way);
         }
     }
 }

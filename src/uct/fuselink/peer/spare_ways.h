@@ -29,8 +29,9 @@ class SpareWays {
 public:
     /** A connection, and which of the peer's ways it is. */
     struct Way {
-        size_t   index;
-        uct_ep_h ep;
+        size_t     index;
+        uct_ep_h   ep;
+        ucs_time_t since; /* when it was begun */
     };
 
     explicit SpareWays(Peer &peer) : peer_(peer) {}
@@ -54,8 +55,8 @@ public:
 
     bool empty() const { return spares_.empty(); }
 
-    /** Calls `fn` with the index of each that has not come about. */
-    void for_each_silent(const std::function<void(size_t)> &fn) const;
+    /** Calls `fn` for each that has not come about. */
+    void for_each_silent(const std::function<void(const Way &)> &fn) const;
 
     /** Destroys all. */
     void close();

@@ -6,7 +6,6 @@
 #include "peer.h"
 
 #include "../engine/engine.h"
-#include "../rail/pairs.h"
 
 #include <algorithm>
 #include <tuple>
@@ -25,7 +24,7 @@ std::tuple<bool, bool, bool> order(const Rail &rail)
 
 ucs_status_t Peer::connect(const wire::RailTable &address, bool later)
 {
-    plan_ways(address);
+    add_ways(address);
     if (ways_.empty()) {
         ucs_error("fuselink: no rail of this process reaches peer %016lx; "
                   "UCX_FUSELINK_DEVICES must name a NIC port that both have",
@@ -47,63 +46,117 @@ uint64_t Peer::common_number() const
     return mix ^ (mix >> 16);
 }
 
-void Peer::plan_ways(const wire::RailTable &address)
+/* Ways that are not there yet. The peer's address has its first few rails, its
+ * hello has all of them. */
+void Peer::add_ways(const wire::RailTable &address)
 {
     /* Both sides compute the same starting point, so that the two directions
      * share a connection: a stream then carries the acknowledgements of one
      * direction on the data of the other. Different peers start at different
      * rails. A NIC beside this process comes first, connection shared or
      * not. */
-    uint64_t    mix    = common_number();
-    const auto &theirs = address.rails;
-    ways_.clear();
-    for (size_t k = 0; k < theirs.size(); ++k) {
-        const auto &remote = theirs[(mix + k) % theirs.size()];
-        Rail::Route route  = Rail::route_to(remote, engine_.uuid(), uuid_);
-        for (const auto &rail : engine_.rails()) {
-            if (rail->traits().routed_by_ip && rail->reaches(remote, route)) {
-                ways_.push_back({rail.get(), remote});
-                break;
+    const uint64_t mix    = common_number();
+    const auto    &theirs = address.rails;
+    const auto    &rails  = engine_.rails();
+    for (bool own_route : {true, false}) {
+        for (size_t k = 0; k < theirs.size(); ++k) {
+            const auto &remote = theirs[(mix + k) % theirs.size()];
+            Rail::Route route  = Rail::route_to(remote, engine_.uuid(), uuid_);
+            Rail       *best   = nullptr;
+            for (const auto &rail : rails) {
+                bool fits = own_route ? rail->traits().routed_by_ip &&
+                                            rail->reaches(remote, route) :
+                                        !route.astray &&
+                                            rail->speaks_with(remote);
+                if (fits && (best == nullptr || order(*rail) < order(*best))) {
+                    best = rail.get();
+                }
+            }
+            if (best != nullptr) {
+                add_way(*best, remote);
             }
         }
-    }
-    auto pairs = pair_rails(engine_.rails(), theirs);
-    for (size_t k = 0; k < pairs.size(); ++k) {
-        const RailPair &pair = pairs[(mix + k) % pairs.size()];
-        ways_.push_back({pair.own, *pair.remote});
-    }
-    std::stable_sort(ways_.begin(), ways_.end(), [](const Way &a, const Way &b) {
-        return order(*a.rail) < order(*b.rail);
-    });
-    if (ways_.empty()) {
-        plan_detours(address); /* if it refuses, then also on another route */
+        auto pairs = pair_rails(rails, theirs);
+        for (size_t k = 0; k < pairs.size(); ++k) {
+            const RailPair &pair = pairs[(mix + k) % pairs.size()];
+            add_way(*pair.own, *pair.remote);
+        }
+        if (!ways_.empty()) {
+            return;
+        }
+        /* No rail's own route leads there; the kernel may know another. If the
+         * peer refuses, then it does so on that as well: only now. */
     }
 }
 
-/* No rail's own route leads to the peer: the kernel may get there somehow. */
-void Peer::plan_detours(const wire::RailTable &address)
+void Peer::add_way(Rail &rail, const wire::RailRecord &remote)
 {
-    const size_t count = address.rails.size();
-    for (size_t k = 0; k < count; ++k) {
-        const auto &remote = address.rails[(common_number() + k) % count];
-        if (Rail::route_to(remote, engine_.uuid(), uuid_).astray) {
-            continue;
-        }
-        for (const auto &rail : engine_.rails()) {
-            if (rail->speaks_with(remote)) {
-                ways_.push_back({rail.get(), remote});
-                break;
-            }
+    if (std::none_of(ways_.begin(), ways_.end(), [&](const Way &way) {
+            return way.rail == &rail && way.remote.index == remote.index;
+        })) {
+        ways_.push_back({&rail, remote});
+    }
+}
+
+/* The peer's hello has come. Where ours has not been taken, it may go the same
+ * way. */
+void Peer::learn_ways(const wire::Hello &hello, const wire::RailTable &table)
+{
+    if (hello_taken_) {
+        return;
+    }
+    const size_t known = ways_.size();
+    add_ways(table);
+    auto pair = lane_pair(table, hello.to, hello.from);
+    if (pair) {
+        add_way(*pair->own, *pair->remote);
+    }
+    auto theirs = std::find_if(ways_.begin(), ways_.end(),
+                               [&](const Way &way) {
+        return way.rail->index() == hello.to &&
+               way.remote.index == hello.from;
+    });
+    if (theirs != ways_.end() && !theirs->rail->standby) {
+        their_way_ = static_cast<size_t>(theirs - ways_.begin());
+    }
+    if (hello_ == nullptr) {
+        engine_.defer(*this); /* there may be one to try */
+    } else if (is_unanswered() && !rail_->traits().stream) {
+        if (untried_way() == their_way_) {
+            engine_.contacts().await(*this, FirstContacts::kImpatience);
+        } else if (ways_.size() > known) {
+            engine_.contacts().await(*this);
         }
     }
+}
+
+/* The best that was not tried; ways_.size() if there is none. */
+size_t Peer::untried_way() const
+{
+    /* Of datagrams for hellos only, any NIC is as good as another. */
+    if (their_way_ < ways_.size() && !ways_[their_way_].tried &&
+        (way_since_ != 0 || ways_[their_way_].rail->by_ep())) {
+        return their_way_;
+    }
+    size_t best = ways_.size();
+    for (size_t i = 0; i < ways_.size(); ++i) {
+        if (!ways_[i].tried && (best == ways_.size() ||
+                                order(*ways_[i].rail) <
+                                    order(*ways_[best].rail))) {
+            best = i;
+        }
+    }
+    return best;
 }
 
 ucs_status_t Peer::connect_now()
 {
     obstacles_ &= ~kConnecting;
-    for (; way_ < ways_.size(); ++way_) {
-        const Way &way      = ways_[way_];
-        uct_ep_h   ep       = nullptr;
+    while ((way_ = untried_way()) < ways_.size()) {
+        Way     &way = ways_[way_];
+        uct_ep_h ep  = nullptr;
+        way.tried    = true;
+        way_since_   = ucs_get_time();
         ucs_status_t status = engine_.create_lane(*this, way.rail->hello(),
                                                   way.remote, ep);
         if (status == UCS_OK) {
@@ -135,7 +188,8 @@ void Peer::use_way(uct_ep_h ep)
     }
     say_hello();
     /* Of a stream the kernel says early enough that it does not come about. */
-    if (!hello_taken_ && !rail_->traits().stream && way_ + 1 < ways_.size()) {
+    if (is_unanswered() && !rail_->traits().stream &&
+        untried_way() < ways_.size()) {
         engine_.contacts().await(*this);
     }
 }
@@ -148,12 +202,13 @@ void Peer::leave_way()
     room_later_  = false;
     obstacles_  &= ~kBlocked;
     obstacles_  |= kConnecting;
-    /* The hello names the lane that it goes over. */
-    if (!queue_.empty() &&
-        queue_.front()[0] == static_cast<uint8_t>(wire::ControlType::Hello)) {
-        queue_bytes_ -= queue_.front().size();
-        queue_.pop_front();
-    }
+    /* A hello names the lane that it goes over. */
+    std::erase_if(queue_, [this](const std::vector<uint8_t> &message) {
+        bool hello = message[0] ==
+                     static_cast<uint8_t>(wire::ControlType::Hello);
+        queue_bytes_ -= hello ? message.size() : 0;
+        return hello;
+    });
 }
 
 /* The lane failed before it took a message: nothing is lost with it. */
@@ -162,16 +217,19 @@ void Peer::next_way()
     way_failed_ = false;
     engine_.destroy_lane(hello_);
     leave_way();
-    ++way_;
 }
 
 void Peer::try_another_way()
 {
+    /* The answer may be there, on an interface that is looked at rarely. */
+    engine_.poller().poll_now(rail_->poll_hello_index());
+    if (!is_unanswered() || untried_way() == ways_.size()) {
+        return;
+    }
     ucs_debug("fuselink: peer %016lx has not answered over %s: trying another "
               "rail", uuid_, rail_->name().c_str());
-    spares_.keep({way_, hello_});
+    spares_.keep({way_, hello_, way_since_});
     leave_way();
-    ++way_;
     engine_.defer(*this); /* connects */
 }
 
@@ -184,23 +242,29 @@ void Peer::take_spare()
         return;
     }
     if (hello_ != nullptr) {
-        spares_.keep({way_, hello_});
+        spares_.keep({way_, hello_, way_since_});
         leave_way();
     }
-    way_ = spare->index;
+    way_       = spare->index;
+    way_since_ = spare->since;
     use_way(spare->ep);
-    if (table_known_) {
-        start_lane();
-    }
 }
 
+/* Another one was answered. */
 void Peer::name_silent_ways()
 {
-    spares_.for_each_silent([this](size_t way) {
+    const ucs_time_t now = ucs_get_time();
+    spares_.for_each_silent([&](const SpareWays::Way &spare) {
+        const Way &way = ways_[spare.index];
+        if (way.rail->said_silent ||
+            now - spare.since < ucs_time_from_sec(FirstContacts::kPatience)) {
+            return;
+        }
+        way.rail->said_silent = true; /* there may be a thousand peers */
         ucs_warn("fuselink: rail %s has no answer from rail %d of peer %016lx "
                  "after %g s, and rail %s has: first messages go there",
-                 ways_[way].rail->name().c_str(), ways_[way].remote.index,
-                 uuid_, FirstContacts::kPatience, rail_->name().c_str());
+                 way.rail->name().c_str(), way.remote.index, uuid_,
+                 FirstContacts::kPatience, rail_->name().c_str());
     });
 }
 

@@ -15,49 +15,58 @@ bool Peer::asks_for_lane() const
     return engine_.uuid() < uuid_;
 }
 
-/* A pair that connects by name; null: there is none such. */
-const Path *Peer::lane_pair(uint8_t own, uint8_t remote) const
+/* A pair that connects by name, of a rail of ours and one of the peer's by their
+ * numbers, which may be wrong. */
+std::optional<RailPair> Peer::lane_pair(const wire::RailTable &table,
+                                        uint8_t own, uint8_t remote) const
 {
-    for (const Path *pair : bulk_.named_pairs()) {
-        if (pair->rail.index() == own && pair->remote.index == remote) {
-            return pair;
+    const auto &rails = engine_.rails();
+    if (own < rails.size() && rails[own]->by_ep()) {
+        for (const auto &record : table.rails) {
+            if (record.index == remote && rails[own]->reaches(record, {})) {
+                return RailPair{rails[own].get(), &record};
+            }
         }
     }
-    return nullptr;
+    return std::nullopt;
 }
 
-/* The peer's rails are known. */
+/* The peer's rails are known, and it knows ours, or will before what follows. */
 void Peer::start_lane()
 {
-    if (lane_ || control_ == nullptr) {
+    if (lane_ || !hello_taken_) {
         return;
     }
-    auto pairs = bulk_.named_pairs();
-    if (!(obstacles_ & kWiring)) {
-        /* Our messages go another way (TCP, where our RDMA NICs are on standby).
-         * The peer may wait for a question. */
-        if (!pairs.empty() && asks_for_lane()) {
+    const auto &rails = engine_.rails();
+    auto pairs        = pair_rails(rails, bulk_.table().rails);
+    std::erase_if(pairs, [](const RailPair &pair) {
+        return !pair.own->by_ep();
+    });
+    if (!(obstacles_ & kWiring) || pairs.empty()) {
+        /* Our messages go another way (TCP, where our RDMA NICs are on standby),
+         * or stay where the hello went. The peer may wait for a question. */
+        if (asks_for_lane() && peer_to_ < rails.size() &&
+            rails[peer_to_]->by_ep()) {
             wire::RailAddr none{};
             none.rail = peer_to_;
             none.from = peer_from_;
             none.use  = static_cast<uint8_t>(wire::LinkUse::Lane);
             Link::decline(*this, none);
         }
-        return;
-    }
-    if (pairs.empty()) { /* not of one kind: stay where the hello went */
-        lane_settled();
+        if (obstacles_ & kWiring) {
+            lane_settled();
+        }
         return;
     }
     if (!asks_for_lane()) {
         return;
     }
     /* The pair over which the peer's hello came moves data, at least datagrams. */
-    const Path *pair = lane_pair(peer_to_, peer_from_);
-    if (pair == nullptr) {
+    auto pair = lane_pair(bulk_.table(), peer_to_, peer_from_);
+    if (!pair) {
         pair = pairs[common_number() % pairs.size()];
     }
-    lane_ = std::make_unique<Link>(pair->rail, pair->remote, Link::Use::Lane);
+    lane_ = std::make_unique<Link>(*pair->own, *pair->remote, Link::Use::Lane);
     lane_->ask(*this);
     if (lane_->refused()) {
         lane_settled();
@@ -67,20 +76,24 @@ void Peer::start_lane()
 void Peer::on_lane_step(const wire::RailAddr &message,
                         const std::vector<uint8_t> &address)
 {
-    auto step = static_cast<wire::LinkStep>(message.step);
+    auto       step  = static_cast<wire::LinkStep>(message.step);
+    const bool waits = (obstacles_ & kWiring) && !asks_for_lane();
     if (!lane_ && step == wire::LinkStep::Refuse) {
-        if ((obstacles_ & kWiring) && !asks_for_lane()) {
+        if (waits) {
             lane_settled();
         }
         return;
     }
     if (!lane_ && step == wire::LinkStep::Ask) {
-        const Path *pair = lane_pair(message.rail, message.from);
-        if (pair == nullptr || !(obstacles_ & (kConnecting | kWiring))) {
+        auto pair = lane_pair(bulk_.table(), message.rail, message.from);
+        if (!pair || !(obstacles_ & (kConnecting | kWiring))) {
             Link::decline(*this, message); /* our messages go another way */
+            if (waits) {
+                lane_settled();
+            }
             return;
         }
-        lane_ = std::make_unique<Link>(pair->rail, pair->remote,
+        lane_ = std::make_unique<Link>(*pair->own, *pair->remote,
                                        Link::Use::Lane);
     }
     if (!lane_ || !lane_->meant(message)) {

@@ -183,9 +183,6 @@ public:
     void on_slot_grant(const void *data, size_t length);
     void on_slot_recall(const void *data, size_t length);
 
-    /** The pairs of rails that connect by name; the same at both ends. */
-    std::vector<const Path *> named_pairs() const;
-
     /** The slot of the peer's memory keys for one of its rails. */
     uint8_t memory_slot(uint8_t rail) const;
 

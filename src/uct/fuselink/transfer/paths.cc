@@ -73,17 +73,6 @@ bool BulkSender::may_use_messages() const
     return !paths_.empty();
 }
 
-std::vector<const Path *> BulkSender::named_pairs() const
-{
-    std::vector<const Path *> pairs;
-    for (const auto &path : paths_) {
-        if (path->rail.by_ep()) {
-            pairs.push_back(path.get());
-        }
-    }
-    return pairs;
-}
-
 /* It does not connect: the others go on without it. */
 void BulkSender::leave_out(Path &path)
 {
