@@ -1,9 +1,10 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 /*
  * gpu_idle GPU: uses UCX and a GPU, and does nothing, until it is ended. It says
- * "ready" when it does nothing.
+ * "ready" when it does nothing. SIGTERM ends it as a program that is through.
  */
 #include <cuda_runtime.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucp/api/ucp.h>
@@ -18,11 +19,17 @@ int main(int argc, char **argv)
     ucp_worker_h        worker;
     void               *memory;
     ucs_status_t        status;
+    sigset_t            term;
+    int                 which;
 
     if (argc != 2) {
         fprintf(stderr, "usage: gpu_idle GPU\n");
         return 2;
     }
+    /* Before there are other threads, which would get it else. */
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, NULL);
     if (cudaSetDevice(atoi(argv[1])) != cudaSuccess ||
         cudaMalloc(&memory, 1) != cudaSuccess) {
         fprintf(stderr, "gpu_idle: no GPU %s\n", argv[1]);
@@ -38,6 +45,8 @@ int main(int argc, char **argv)
     }
     puts("ready");
     fflush(stdout);
-    pause();
+    sigwait(&term, &which);
+    ucp_worker_destroy(worker);
+    ucp_cleanup(context);
     return 0;
 }

@@ -52,6 +52,26 @@ TEST(Totals, ShowsSharesOfOtherNodesOnly)
     EXPECT_TRUE(JsonCheck::valid(Totals().json()));
 }
 
+TEST(Totals, ShowsLinksOfGpusApart)
+{
+    constexpr auto kGpu = Totals::Peers::Gpu;
+    Totals totals = two_rails(1'000'000, 3'000'000);
+    EXPECT_EQ(totals.text().find("LINK"), std::string::npos);
+    totals.lines.push_back({.name = "own link", .peers = kGpu});
+    EXPECT_EQ(totals.text().find("LINK"), std::string::npos);
+    totals.lines.push_back({.name = "lent", .peers = kGpu,
+                            .sent = {7'000'000, 70},
+                            .received = {9'000'000, 90}});
+    std::string text = totals.text(), json = totals.json();
+    EXPECT_NE(text.find("lent              7.0      70    9.0      90"),
+              std::string::npos) << text;
+    EXPECT_NE(text.find("25.0 %"), std::string::npos) << text;
+    EXPECT_TRUE(JsonCheck::valid(json));
+    EXPECT_NE(json.find("\"gpu_links\""), std::string::npos);
+    EXPECT_NE(json.find("\"lent\""), std::string::npos);
+    EXPECT_DOUBLE_EQ(totals.unevenness(&Totals::Line::sent), 1);
+}
+
 TEST(ExitReport, AddsUpWhatIsOpenAndWhatIsClosed)
 {
     ExitReport report("stderr");

@@ -42,6 +42,7 @@ ucs_status_t Engine::open_hop(LowerMd &gpu, LowerMd *ipc, NvLinks &nvlinks,
                                            settings_.gpu_chunk, half,
                                            memory == nullptr ? nullptr :
                                                                memory + half);
+    watch_copies();
     return UCS_OK;
 }
 

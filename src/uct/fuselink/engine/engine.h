@@ -219,6 +219,7 @@ private:
     void         bury(Peer *peer);
     void         note_landed(Rail &rail, const Peer &peer, uint64_t length);
     ucs_status_t start_watching();
+    void         watch_copies();
     void         end_watching();
     void         on_hello(const wire::ControlHeader &header, const void *data,
                           size_t length);

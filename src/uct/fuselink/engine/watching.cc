@@ -34,9 +34,33 @@ ucs_status_t Engine::start_watching()
     return UCS_OK;
 }
 
+/* Links of GPUs, when it is known which there are. */
+void Engine::watch_copies()
+{
+    if (report_ == nullptr) {
+        return;
+    }
+    constexpr auto kGpu = Totals::Peers::Gpu;
+    report_->add({.name = "own link", .peers = kGpu,
+                  .traffic = &hop_->traffic()});
+    if (relay_) {
+        report_->add({.name = "other GPUs' links", .peers = kGpu,
+                      .traffic = &relay_->relayed()});
+        report_->add({.name = "own link, lent to others", .peers = kGpu,
+                      .traffic = &relay_->lent()});
+    }
+}
+
 void Engine::end_watching()
 {
     if (report_ != nullptr) {
+        if (hop_) {
+            report_->remove(&hop_->traffic());
+        }
+        if (relay_) {
+            report_->remove(&relay_->relayed());
+            report_->remove(&relay_->lent());
+        }
         for (const auto &rail : rails_) {
             const auto &meter = rail->nic.meter();
             report_->remove(&rail->traffic,

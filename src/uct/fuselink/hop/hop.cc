@@ -56,15 +56,6 @@ Hop::~Hop()
     }
 }
 
-Hop::Copy &Hop::new_copy(uct_completion_t *user)
-{
-    Copy &copy = copies_.take();
-    arm(copy.comp, on_copied);
-    copy.hop  = this;
-    copy.user = user;
-    return copy;
-}
-
 /* The transport's list of copies is not to be touched while it goes through it:
  * users, who begin others, hear of the end afterwards. */
 void Hop::on_copied(uct_completion_t *comp)
@@ -87,6 +78,9 @@ unsigned Hop::progress()
         done_.pop_front();
         uct_completion_t *user   = copy->user;
         ucs_status_t      status = copy->comp.status;
+        if (status == UCS_OK) {
+            copy->moved->add(copy->length);
+        }
         copies_.give_back(*copy);
         --open_;
         uct_invoke_completion(user, status);
@@ -95,17 +89,24 @@ unsigned Hop::progress()
 }
 
 template <typename Zcopy>
-ucs_status_t Hop::begin(Zcopy zcopy, const void *host, const void *gpu,
-                        size_t length, uct_completion_t *user)
+ucs_status_t Hop::begin(Zcopy zcopy, Moved &moved, const void *host,
+                        const void *gpu, size_t length, uct_completion_t *user)
 {
-    uct_iov_t    iov{const_cast<void *>(host), length, UCT_MEM_HANDLE_NULL, 0,
-                     1};
-    Copy        &copy   = new_copy(user);
+    uct_iov_t iov{const_cast<void *>(host), length, UCT_MEM_HANDLE_NULL, 0, 1};
+    Copy     &copy = copies_.take();
+    arm(copy.comp, on_copied);
+    copy.hop    = this;
+    copy.user   = user;
+    copy.moved  = &moved;
+    copy.length = length;
     ucs_status_t status = zcopy(ep_, &iov, 1, address(gpu), UCT_INVALID_RKEY,
                                 &copy.comp);
     if (status == UCS_INPROGRESS) {
         ++open_;
     } else {
+        if (status == UCS_OK) {
+            moved.add(length);
+        }
         copies_.give_back(copy);
     }
     return status;
@@ -114,13 +115,13 @@ ucs_status_t Hop::begin(Zcopy zcopy, const void *host, const void *gpu,
 ucs_status_t Hop::begin_out(void *host, const void *gpu, size_t length,
                             uct_completion_t *comp)
 {
-    return begin(uct_ep_get_zcopy, host, gpu, length, comp);
+    return begin(uct_ep_get_zcopy, traffic_.sent, host, gpu, length, comp);
 }
 
 ucs_status_t Hop::begin_in(void *gpu, const void *host, size_t length,
                            uct_completion_t *comp)
 {
-    return begin(uct_ep_put_zcopy, host, gpu, length, comp);
+    return begin(uct_ep_put_zcopy, traffic_.received, host, gpu, length, comp);
 }
 
 ucs_status_t Hop::out(void *host, const void *gpu, size_t length)

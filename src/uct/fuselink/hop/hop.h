@@ -5,6 +5,7 @@
 #include "../pool.h"
 #include "../rail/lower.h"
 #include "../ucx.h"
+#include "../watch/traffic.h"
 
 #include <deque>
 #include <memory>
@@ -42,6 +43,9 @@ public:
     ucs_status_t out(void *host, const void *gpu, size_t length);
     ucs_status_t in(void *gpu, const void *host, size_t length);
 
+    /** What begin_out() (sent) and begin_in() (received) have copied. */
+    const Traffic &traffic() const { return traffic_; }
+
     bool     busy() const { return open_ != 0; }
     unsigned progress();
 
@@ -67,18 +71,20 @@ private:
         uct_completion_t  comp; /* first; the transport's */
         Hop              *hop;
         uct_completion_t *user;
+        Moved            *moved;
+        size_t            length;
         Copy             *next_free;
     };
 
     template <typename Zcopy>
-    ucs_status_t begin(Zcopy zcopy, const void *host, const void *gpu,
-                       size_t length, uct_completion_t *user);
-    Copy        &new_copy(uct_completion_t *user);
+    ucs_status_t begin(Zcopy zcopy, Moved &moved, const void *host,
+                       const void *gpu, size_t length, uct_completion_t *user);
     static void  on_copied(uct_completion_t *comp);
 
     std::unique_ptr<LowerIface> iface_;
     uct_ep_h                    ep_   = nullptr;
     size_t                      open_ = 0;
+    Traffic                     traffic_;
     Pool<Copy>                  copies_;
     std::deque<Copy *>          done_; /* whose users have not heard of it */
 };

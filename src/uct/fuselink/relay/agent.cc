@@ -36,10 +36,10 @@ constexpr uint64_t kReservePart = 64, kReserveTimes = 4;
 std::unique_ptr<RelayAgent>
 RelayAgent::start(std::shared_ptr<RelayHall> hall, uint32_t seat,
                   LowerMd &copies, LowerMd &ipc, const RelayHall::Offer &offer,
-                  std::string &error)
+                  Traffic &lent, std::string &error)
 {
     std::unique_ptr<RelayAgent> agent(
-        new RelayAgent(std::move(hall), seat, copies, ipc, offer));
+        new RelayAgent(std::move(hall), seat, copies, ipc, offer, lent));
     agent->context_ = GpuContext::current();
     GpuContext::Uuid uuid;
     if (!agent->context_ || !GpuContext::uuid(uuid)) {
@@ -244,22 +244,31 @@ void RelayAgent::begin(uint32_t slot, const RelayHall::Job &job)
     arm(copy.comp, on_copied);
     copy.agent       = this;
     copy.slot        = slot;
+    copy.length      = job.length;
+    copy.out         = job.out;
     copy.busy        = true;
     ucs_status_t status =
         job.out ? hop_->begin_out(host, gpu, job.length, &copy.comp) :
                   hop_->begin_in(gpu, host, job.length, &copy.comp);
     if (status != UCS_INPROGRESS) {
         copy.busy = false;
-        hall_->done(seat_, slot, status == UCS_OK);
+        copied(copy, status);
     }
+}
+
+void RelayAgent::copied(const Copy &copy, ucs_status_t status)
+{
+    if (status == UCS_OK) {
+        (copy.out ? lent_.sent : lent_.received).add(copy.length);
+    }
+    hall_->done(seat_, copy.slot, status == UCS_OK);
 }
 
 void RelayAgent::on_copied(uct_completion_t *comp)
 {
     Copy *copy = reinterpret_cast<Copy *>(comp);
     copy->busy = false;
-    copy->agent->hall_->done(copy->agent->seat_, copy->slot,
-                             comp->status == UCS_OK);
+    copy->agent->copied(*copy, comp->status);
 }
 
 } // namespace fuselink

@@ -29,10 +29,12 @@ class RelayAgent {
 public:
     /** In the thread, and so with the GPU, of the program. `offer` says how many
      *  slots of which size there are to be, and the addresses of this process's
-     *  `ipc`. nullptr if it cannot be; `error` says why, for a log line. */
+     *  `ipc`. What is copied for others is added to `lent`, which outlives it.
+     *  nullptr if it cannot be; `error` says why, for a log line. */
     static std::unique_ptr<RelayAgent>
     start(std::shared_ptr<RelayHall> hall, uint32_t seat, LowerMd &copies,
-          LowerMd &ipc, const RelayHall::Offer &offer, std::string &error);
+          LowerMd &ipc, const RelayHall::Offer &offer, Traffic &lent,
+          std::string &error);
     /** Ends what is being copied, and waits a while for others to end theirs. */
     ~RelayAgent();
     RelayAgent(const RelayAgent &)            = delete;
@@ -43,13 +45,15 @@ private:
         uct_completion_t comp; /* first: UCX gives back a pointer to it */
         RelayAgent      *agent;
         uint32_t         slot;
+        uint32_t         length;
+        bool             out;
         bool             busy;
     };
 
     RelayAgent(std::shared_ptr<RelayHall> hall, uint32_t seat, LowerMd &copies,
-               LowerMd &ipc, const RelayHall::Offer &offer)
+               LowerMd &ipc, const RelayHall::Offer &offer, Traffic &lent)
         : hall_(std::move(hall)), seat_(seat), copies_md_(copies), ipc_md_(ipc),
-          offer_(offer)
+          lent_(lent), offer_(offer)
     {
     }
 
@@ -64,12 +68,14 @@ private:
     void         withdraw();
     void         give_back();
     void         begin(uint32_t slot, const RelayHall::Job &job);
+    void         copied(const Copy &copy, ucs_status_t status);
     static void  on_copied(uct_completion_t *comp);
 
     std::shared_ptr<RelayHall> hall_;
     const uint32_t             seat_;
     LowerMd                   &copies_md_;
     LowerMd                   &ipc_md_;
+    Traffic                   &lent_;
     GpuContext                 context_;
     std::atomic<bool>          stop_{false};
     bool                       started_ = false;

@@ -40,7 +40,6 @@ Copier::Copier(LowerMd &ipc, std::shared_ptr<RelayHall> hall, uint32_t seat,
 
 Copier::~Copier()
 {
-    ucs_debug("fuselink: %lu bytes were copied over other GPUs", relayed_);
     if (!trips_.empty()) { /* a GPU is broken: it keeps what it reads */
         for (auto &trip : trips_) {
             (void)trip.release();
@@ -355,7 +354,10 @@ unsigned Copier::progress()
         trip->agent->waiting -= trip->length;
         --trip->agent->trips;
         if (trip->result != UCS_INPROGRESS) {
-            relayed_ += trip->result == UCS_OK ? trip->length : 0;
+            if (trip->result == UCS_OK) {
+                (trip->out ? relayed_.sent : relayed_.received)
+                    .add(trip->length);
+            }
             uct_invoke_completion(trip->user, trip->result);
         }
         ++count;

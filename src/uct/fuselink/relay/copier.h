@@ -55,8 +55,8 @@ public:
     bool     busy() const { return !trips_.empty(); }
     unsigned progress();
 
-    /** Bytes that went over others' links so far. */
-    uint64_t relayed() const { return relayed_; }
+    /** What went over others' links so far; out of the GPU: sent. */
+    const Traffic &relayed() const { return relayed_; }
 
 private:
     struct Agent {
@@ -114,7 +114,7 @@ private:
     NvLinks                    *nvlinks_;
     std::unique_ptr<LowerIface> ipc_;
     uint64_t                    waiting_ = 0; /* on the own link */
-    uint64_t                    relayed_ = 0;
+    Traffic                     relayed_;
     int64_t                     own_takes_ = 0; /* a copy on the own link, ns */
     int64_t                     next_look_ = 0;
     std::vector<std::unique_ptr<Agent>> agents_;

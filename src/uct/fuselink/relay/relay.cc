@@ -106,7 +106,8 @@ void Relay::start_agent()
         ucs_debug("fuselink: the GPU has no NVLink: its link is not lent");
         return;
     }
-    agent_ = RelayAgent::start(hall_, seat_, *copies_, *ipc_, offer_, error);
+    agent_ = RelayAgent::start(hall_, seat_, *copies_, *ipc_, offer_, lent_,
+                               error);
     if (!agent_) {
         ucs_debug("fuselink: the GPU's link is not lent to others: %s",
                   error.c_str());

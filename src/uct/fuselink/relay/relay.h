@@ -50,6 +50,11 @@ public:
         be_agent();
         return copier_->begin_in(gpu, host, length, comp);
     }
+    /** What went over others' links; only after start(). */
+    const Traffic &relayed() const { return copier_->relayed(); }
+    /** What others had this GPU's link copy. */
+    const Traffic &lent() const { return lent_; }
+
     bool     busy() const { return copier_->busy(); }
     unsigned progress() { return copier_->progress(); }
 
@@ -73,6 +78,7 @@ private:
     bool                           asked_ = false; /* for an agent */
     LowerMd                       *copies_ = nullptr;
     LowerMd                       *ipc_    = nullptr;
+    Traffic                        lent_; /* the agent's */
     std::unique_ptr<RelayAgent>    agent_;
     std::unique_ptr<Copier>        copier_;
 };

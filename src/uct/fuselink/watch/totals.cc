@@ -70,6 +70,9 @@ std::string Totals::text() const
                      {"CHUNKS"}, {"RECEIVED MB"}, {"SHARE"}, {"CHUNKS"},
                      {"MEASURED MB/s"}, {"NIC SENT MB"}, {"NIC RECEIVED MB"}});
     for (const auto &line : lines) {
+        if (line.peers == Peers::Gpu) {
+            continue;
+        }
         table.add({line.name, peers_name(line.peers),
                    megabytes(line.sent.bytes), share(*this, line, &Line::sent),
                    std::to_string(line.sent.chunks),
@@ -90,7 +93,26 @@ std::string Totals::text() const
         text += in > 0 ? format(" %.2f received", in) : "";
         text += "\n";
     }
-    return text;
+    return text + gpu_text();
+}
+
+/* Nothing, if no bytes went over a link of a GPU. */
+std::string Totals::gpu_text() const
+{
+    using enum TextTable::Align;
+    TextTable table({{"LINK OF A GPU", Left}, {"OUT MB"}, {"COPIES"}, {"IN MB"},
+                     {"COPIES"}});
+    uint64_t bytes = 0;
+    for (const auto &line : lines) {
+        if (line.peers == Peers::Gpu) {
+            bytes += line.sent.bytes + line.received.bytes;
+            table.add({line.name, megabytes(line.sent.bytes),
+                       std::to_string(line.sent.chunks),
+                       megabytes(line.received.bytes),
+                       std::to_string(line.received.chunks)});
+        }
+    }
+    return bytes != 0 ? table.text("  ") : std::string();
 }
 
 std::string Totals::json() const
@@ -101,6 +123,9 @@ std::string Totals::json() const
     json.field("job", who.job).field("rank", who.rank);
     json.field("seconds", seconds).key("rails").begin_array();
     for (const auto &line : lines) {
+        if (line.peers == Peers::Gpu) {
+            continue;
+        }
         json.begin_object().field("name", line.name);
         json.field("peers", peers_name(line.peers));
         json.field("speed_bytes_per_second", line.speed);
@@ -115,6 +140,15 @@ std::string Totals::json() const
             json.null();
         }
         json.end_object();
+    }
+    json.end_array().key("gpu_links").begin_array();
+    for (const auto &line : lines) {
+        if (line.peers == Peers::Gpu) {
+            json.begin_object().field("name", line.name);
+            add_sum(json, "out", line.sent);
+            add_sum(json, "in", line.received);
+            json.end_object();
+        }
     }
     json.end_array().field("unevenness_sent", unevenness(&Line::sent));
     json.field("unevenness_received", unevenness(&Line::received));

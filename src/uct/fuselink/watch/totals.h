@@ -13,18 +13,19 @@ namespace fuselink {
 
 /** What a process moved in all: the contents of its report. */
 struct Totals {
-    enum class Peers { OtherNodes, Node, Self };
+    /* Gpu: a link between a GPU and the host, no way to a peer. */
+    enum class Peers { OtherNodes, Node, Self, Gpu };
 
     struct Sum {
         uint64_t bytes  = 0;
         uint64_t chunks = 0;
     };
     struct Line {
-        std::string name; /* tcp/eth0, posix/cma, self */
+        std::string name; /* tcp/eth0, posix/cma, self, own link */
         Peers       peers = Peers::OtherNodes;
         double      speed = 0;    /* reported times weight, bytes per second */
         double      measured = 0; /* at the end; 0: nothing was */
-        Sum         sent;
+        Sum         sent; /* out of the GPU */
         Sum         received;
         /* Of all programs, while the process had the NIC. */
         std::optional<NicCounters> nic;
@@ -43,6 +44,9 @@ struct Totals {
     std::string text() const;
     /** One JSON object in one line. */
     std::string json() const;
+
+private:
+    std::string gpu_text() const;
 };
 
 } // namespace fuselink
