@@ -1,8 +1,9 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 /*
- * gpu_fill PIECE CAP: uses UCX and a GPU, and takes all of the GPU's memory in pieces
- * of so many bytes. Fails if UCX has none of that memory before, or more than CAP
- * bytes, if the program does not get all, or if UCX has none again a while after the
+ * gpu_fill PIECE CAP: uses UCX and a GPU. Takes all of the GPU's memory at once; then,
+ * while others of the node want the link of this GPU, in pieces of so many bytes. Fails
+ * if UCX has any of that memory before they do, none or more than CAP bytes when they
+ * do, if the program does not get all, or if UCX has none again a while after the
  * program has given it back.
  */
 #include <cuda_runtime.h>
@@ -32,7 +33,7 @@ static size_t left(void)
 static size_t ucx_has(size_t all)
 {
     int i;
-    for (i = 0; i < 100 && left() == all; ++i) {
+    for (i = 0; i < 400 && left() == all; ++i) {
         usleep(50000);
     }
     return all - left();
@@ -63,6 +64,14 @@ int main(int argc, char **argv)
         ucp_worker_create(context, &worker_params, &worker) != UCS_OK) {
         fail("UCX cannot be used", 0);
     }
+    usleep(300000);
+    if (left() != all) {
+        fail("nobody wants it, and UCX has", all - left());
+    }
+    if (cudaMalloc(&memory, all) != cudaSuccess) {
+        fail("the program does not get at once", all);
+    }
+    cudaFree(memory);
     had = ucx_has(all);
     printf("%zu bytes left, UCX has %zu\n", all, had);
     if (had == 0 || had > cap) {

@@ -229,6 +229,27 @@ TEST(RelayHall, AJobIsTakenBackUntilItIsBegun)
 }
 
 /* Its memory is another's by now. */
+TEST(RelayHall, SlotsOnWishAreWantedFirst)
+{
+    Two              two;
+    RelayHall::Offer offer = offer_of(4);
+    offer.on_wish = 1;
+    two.hall->offer(two.agent, offer);
+    ASSERT_TRUE(two.hall->offer_of(two.agent));
+    EXPECT_EQ(two.hall->offer_of(two.agent)->on_wish, 1u);
+    EXPECT_FALSE(two.take());
+    EXPECT_EQ(two.hall->wanted(two.agent), 0);
+    uint32_t heard = two.hall->wait(two.agent, 0, 1);
+    two.hall->want(two.agent, 42);
+    EXPECT_NE(two.hall->wait(two.agent, heard, 1), heard);
+    EXPECT_EQ(two.hall->wanted(two.agent), 42);
+    two.hall->offer(two.agent, offer_of(4));
+    EXPECT_TRUE(two.take());
+    two.hall->stand_up(two.agent);
+    ASSERT_EQ(two.hall->sit(ProcessId::self(), {3, 300}), two.agent);
+    EXPECT_EQ(two.hall->wanted(two.agent), 0); /* of whoever sat there */
+}
+
 TEST(RelayHall, AnOldOfferIsNotTaken)
 {
     Two two;

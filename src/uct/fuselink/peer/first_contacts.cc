@@ -6,7 +6,6 @@
 #include <algorithm>
 
 namespace fuselink {
-
 namespace {
 
 /* If the program does nothing for longer than this, the time does not count:

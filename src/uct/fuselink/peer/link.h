@@ -62,7 +62,8 @@ public:
 
     /** True if the message is about this link. */
     bool meant(const wire::RailAddr &message) const;
-    /** Answers a question for a link that this side does not have: no. */
+    /** Answers a question for a link that this side does not have, or will not
+     *  ask for: no. */
     static void decline(Peer &peer, const wire::RailAddr &question);
     /** `address` is untrusted. Fails if the rail does. */
     ucs_status_t on_message(Peer &peer, const wire::RailAddr &message,

@@ -472,6 +472,7 @@ private:
     unsigned          breaks_ = 0; /* of them */
     std::set<std::pair<uint8_t, uint8_t>> deaf_; /* see note_deaf() */
     size_t            way_ = 0;       /* in use: index in ways_ */
+    size_t            ways_rails_ = 0; /* rails of the peer that ways_ is from */
     size_t            their_way_ = SIZE_MAX; /* over which its hello came */
     ucs_time_t        way_since_ = 0;
     SpareWays         spares_{*this}; /* tried before */

@@ -20,8 +20,9 @@ class Peer;
  * and then answers all of them. The first that comes about is taken. The idea is
  * that of RFC 8305 (Happy Eyeballs).
  *
- * None is destroyed before the peer is: the other side of UCX's datagrams would
- * answer to an endpoint that is no more, and use that for what it has to say.
+ * None that still tries is destroyed before the peer is: the other side of UCX's
+ * datagrams would answer to an endpoint that is no more, and use that for what it
+ * has to say.
  *
  * One thread at a time (the worker's).
  */

@@ -58,6 +58,7 @@ void Peer::add_ways(const wire::RailTable &address)
     const uint64_t mix    = common_number();
     const auto    &theirs = address.rails;
     const auto    &rails  = engine_.rails();
+    ways_rails_           = theirs.size();
     for (bool own_route : {true, false}) {
         for (size_t k = 0; k < theirs.size(); ++k) {
             const auto &remote = theirs[(mix + k) % theirs.size()];
@@ -106,7 +107,9 @@ void Peer::learn_ways(const wire::Hello &hello, const wire::RailTable &table)
         return;
     }
     const size_t known = ways_.size();
-    add_ways(table);
+    if (table.rails.size() > ways_rails_) {
+        add_ways(table);
+    }
     auto pair = lane_pair(table, hello.to, hello.from);
     if (pair) {
         add_way(*pair->own, *pair->remote);

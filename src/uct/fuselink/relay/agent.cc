@@ -21,6 +21,9 @@ constexpr timespec kLongPause = {0, 1000000};
 /* How often it looks for what the dead have left, and at the GPU's memory. */
 constexpr int64_t kLook = 1'000'000'000;
 
+/* Slots that nobody has used for so long are given back. */
+constexpr int64_t kIdle = 5'000'000'000;
+
 /* What others have begun in its slots ends within this, or they are stopped. */
 constexpr int64_t kLinger = 2'000'000'000;
 
@@ -129,7 +132,8 @@ void RelayAgent::work()
             deadline = now + kLinger;
             withdraw();
         }
-        if (spare_->asked() || now >= next_look_) {
+        if (spare_->asked() || now >= next_look_ ||
+            (promised_ && is_wanted())) {
             look_around(now);
         }
         unsigned count = take_jobs() + hop_->progress();
@@ -158,6 +162,8 @@ void RelayAgent::give_back()
     leaving_ = false;
     pool_.reset();
     spare_->none();
+    answered_  = Board::now(); /* wishes of before have had theirs */
+    next_look_ = 0;            /* promises slots anew */
 }
 
 /* A GPU that is broken keeps what it reads and writes. */
@@ -178,6 +184,9 @@ unsigned RelayAgent::take_jobs()
     for (; hall_->next(seat_, slot, job); ++count) {
         begin(slot, job);
     }
+    if (count != 0) {
+        used_ = Board::now();
+    }
     return count;
 }
 
@@ -190,13 +199,19 @@ void RelayAgent::look_around(int64_t now)
     GpuContext::memory(left, total);
     const uint64_t reserve = std::max(total / kReservePart,
                                       kReserveTimes * size);
-    if (pool_ && !leaving_ && left < reserve) {
-        ucs_debug("fuselink: %lu bytes of the GPU's memory are left: its link is "
-                  "not lent", left);
+    const bool stopping = stop_.load(std::memory_order_relaxed);
+    if (pool_ && !leaving_ && (left < reserve || now - used_ > kIdle)) {
+        ucs_debug("fuselink: slots in the GPU's memory, of which %lu bytes are "
+                  "left, are given back", left);
         withdraw();
-    } else if (!pool_ && !stop_.load(std::memory_order_relaxed) &&
-               left >= 2 * reserve) {
-        lend();
+    } else if (!pool_ && !stopping && left >= 2 * reserve) {
+        if (is_wanted()) {
+            lend(now);
+        } else if (!promised_) {
+            promise();
+        }
+    } else if (promised_) {
+        withdraw();
     }
     if (!pool_) {
         spare_->none();
@@ -208,13 +223,33 @@ void RelayAgent::look_around(int64_t now)
     guests_->sweep();
 }
 
-void RelayAgent::lend()
+/* Somebody has wanted slots since they were there, or refused. */
+bool RelayAgent::is_wanted() const
+{
+    return hall_->wanted(seat_) > answered_;
+}
+
+/* So that somebody asks; until then the program has all of the memory. */
+void RelayAgent::promise()
+{
+    RelayHall::Offer offer = offer_;
+    offer.on_wish = 1;
+    hall_->offer(seat_, offer);
+    promised_ = true;
+}
+
+void RelayAgent::lend(int64_t now)
 {
     std::string error;
+    promised_ = false;
+    answered_ = used_ = now;
     pool_ = RelayPool::allocate(copies_md_, ipc_md_, offer_, error);
     if (pool_) {
         hall_->offer(seat_, offer_);
-    } else if (!refused_) {
+        return;
+    }
+    hall_->withdraw(seat_); /* promises anew when it looks around */
+    if (!refused_) {
         refused_ = true;
         ucs_debug("fuselink: the GPU's link is not lent to others: %s",
                   error.c_str());
@@ -224,7 +259,8 @@ void RelayAgent::lend()
 void RelayAgent::withdraw()
 {
     hall_->withdraw(seat_);
-    leaving_ = pool_ != nullptr;
+    promised_ = false;
+    leaving_  = pool_ != nullptr;
 }
 
 void RelayAgent::begin(uint32_t slot, const RelayHall::Job &job)

@@ -23,7 +23,8 @@ namespace fuselink {
  * of the user on the node: a few slots in the GPU's memory, and a thread that
  * copies between them and the others' memory of the host when they ask for it,
  * whatever the program does meanwhile. The thread sleeps when there is nothing to
- * do. While the GPU has little memory left the program has that of the slots.
+ * do. The slots are allocated when somebody wants them, and given back when nobody
+ * has used them for a while, or the GPU has little memory left.
  */
 class RelayAgent {
 public:
@@ -64,7 +65,9 @@ private:
     void         work();
     unsigned     take_jobs();
     void         look_around(int64_t now);
-    void         lend();
+    bool         is_wanted() const;
+    void         promise();
+    void         lend(int64_t now);
     void         withdraw();
     void         give_back();
     void         begin(uint32_t slot, const RelayHall::Job &job);
@@ -89,9 +92,12 @@ private:
     std::unique_ptr<RelayGuests> guests_;
     std::unique_ptr<RelayPool>   pool_;
     std::unique_ptr<SpareMemory> spare_;
+    bool                         promised_ = false; /* slots, on wish */
     bool                         leaving_ = false; /* withdrawn, still in use */
     bool                         refused_ = false; /* the GPU's memory */
     int64_t                      next_look_ = 0;
+    int64_t                      used_ = 0;    /* a slot, last */
+    int64_t                      answered_ = 0; /* the wish of then */
     std::array<Copy, RelayHall::kSlots> copying_{};
 };
 

@@ -12,6 +12,9 @@ namespace {
 /* How often new agents are looked for, and whether one that is slow is alive. */
 constexpr int64_t kLook = 100'000'000;
 
+/* An agent is asked for slots so often, and looked at so often until it has some. */
+constexpr int64_t kAsk = 50'000'000, kSoon = 2'000'000;
+
 /* An owner who has used his link goes on needing it for as long as so many of his
  * copies take, in these bounds. */
 constexpr int64_t kOwners = 4, kLeastOwners = 10'000'000,
@@ -71,18 +74,24 @@ ucs_status_t Copier::open(uct_worker_h worker, const uct_iface_params_t *params)
 
 /* --- agents --- */
 
-/* Connects to it. It is of no use if its GPU is ours or cannot be reached, or if
- * we could not see it die. */
-bool Copier::meet(Agent &agent)
+/* It is of no use if its GPU is ours or cannot be reached, or if we could not see
+ * it die. */
+bool Copier::is_near(const Agent &agent) const
 {
     GpuContext::Uuid own, other;
-    const auto      &offer = agent.offer;
-    std::copy_n(offer.gpu, other.size(), other.begin());
-    ProcessId        process(offer.process);
-    if (!process.in_own_space() || process.life() == ProcessId::Life::Gone ||
-        !GpuContext::uuid(own) || own == other ||
-        (nvlinks_ != nullptr && !nvlinks_->between(own, other)) ||
-        offer.key_length != ipc_md_.rkey_size()) {
+    std::copy_n(agent.offer.gpu, other.size(), other.begin());
+    ProcessId process(agent.offer.process);
+    return process.in_own_space() &&
+           process.life() != ProcessId::Life::Gone && GpuContext::uuid(own) &&
+           own != other &&
+           (nvlinks_ == nullptr || nvlinks_->between(own, other));
+}
+
+/* Connects to it. */
+bool Copier::meet(Agent &agent)
+{
+    const auto &offer = agent.offer;
+    if (!is_near(agent) || offer.key_length != ipc_md_.rkey_size()) {
         return false;
     }
     if (uct_rkey_unpack(ipc_md_.component(), offer.key, &agent.key) !=
@@ -137,10 +146,29 @@ void Copier::look_around(int64_t now)
             continue;
         }
         agents_.push_back(std::make_unique<Agent>(Agent{seat, *offer}));
-        agents_.back()->usable = meet(*agents_.back());
+        Agent &agent = *agents_.back();
+        agent.usable = offer->on_wish != 0 ? is_near(agent) : meet(agent);
         ucs_debug("fuselink: process %d lends its GPU's link%s",
                   ProcessId(offer->process).pid(),
-                  agents_.back()->usable ? "" : ", of no use here");
+                  agent.usable ? "" : ", of no use here");
+    }
+    for (const auto &agent : agents_) {
+        if (agent->asked != 0 && now - agent->asked < kAsk) {
+            next_look_ = now + kSoon;
+        }
+    }
+}
+
+/* What is to be copied waits: the slots of those who have promised some. */
+void Copier::want_others(int64_t now)
+{
+    for (auto &agent : agents_) {
+        if (agent->offer.on_wish != 0 && agent->usable &&
+            now - agent->asked >= kAsk && hall_->needed(agent->seat) < now) {
+            agent->asked = now;
+            next_look_   = std::min(next_look_, now + kSoon);
+            hall_->want(agent->seat, now);
+        }
     }
 }
 
@@ -162,7 +190,8 @@ ucs_status_t Copier::begin(bool out, char *host, void *gpu, size_t length,
         auto &agent    = agents_[i];
         agents[count]  = agent.get();
         lanes[count++] = {agent->waiting,
-                          agent->usable && agent->trips < kTrips &&
+                          agent->usable && agent->offer.on_wish == 0 &&
+                              agent->trips < kTrips &&
                               agent->rests_until <= now &&
                               length <= agent->offer.slot_size &&
                               hall_->needed(agent->seat) < now};
@@ -171,6 +200,9 @@ ucs_status_t Copier::begin(bool out, char *host, void *gpu, size_t length,
     if (lane != 0 &&
         begin_trip(*agents[lane], out, host, gpu, length, comp)) {
         return UCS_INPROGRESS;
+    }
+    if (hurry && waiting_ > length) {
+        want_others(now);
     }
     return begin_own(out, host, gpu, length, comp, now);
 }

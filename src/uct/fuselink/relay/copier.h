@@ -62,7 +62,8 @@ private:
     struct Agent {
         uint32_t          seat;
         RelayHall::Offer  offer;
-        bool              usable = false;
+        bool              usable = false; /* once its slots are there */
+        int64_t           asked  = 0;     /* for them */
         int64_t           rests_until = 0; /* for it did not do something */
         uct_rkey_bundle_t key{};
         uct_ep_h          ep      = nullptr;
@@ -100,6 +101,8 @@ private:
     void         fall_back(Trip &trip, int64_t now);
     bool         advance(Trip &trip, int64_t now);
     void         look_around(int64_t now);
+    void         want_others(int64_t now);
+    bool         is_near(const Agent &agent) const;
     bool         meet(Agent &agent);
     void         leave(Agent &agent);
     static void  on_hop(uct_completion_t *comp);

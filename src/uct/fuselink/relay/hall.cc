@@ -13,7 +13,7 @@ namespace fuselink {
 namespace {
 
 /* "fuselha", the layout's version and what kind of keys are in it. */
-constexpr uint64_t kMagic = 0x6675736c68610200;
+constexpr uint64_t kMagic = 0x6675736c68610300;
 
 using State = RelayHall::State;
 
@@ -89,6 +89,7 @@ std::optional<uint32_t> RelayHall::sit(ProcessId me, const Host &host)
             if (seat(i).process.compare_exchange_strong(who, me.word())) {
                 clear(seat(i));
                 seat(i).needed.store(0, std::memory_order_relaxed);
+                seat(i).wanted.store(0, std::memory_order_relaxed);
                 seat(i).host_size.store(host.size, std::memory_order_relaxed);
                 seat(i).host_magic.store(host.magic,
                                          std::memory_order_release);
@@ -152,6 +153,12 @@ void RelayHall::offer(uint32_t index, Offer offer)
     to.offers.store(now + 1, std::memory_order_release);
 }
 
+void RelayHall::want(uint32_t index, int64_t now_ns)
+{
+    seat(index).wanted.store(now_ns, std::memory_order_relaxed);
+    ring(index);
+}
+
 void RelayHall::withdraw(uint32_t index)
 {
     seat(index).offers.fetch_or(1);
@@ -169,8 +176,8 @@ RelayHall::take(uint32_t index, const Offer &offer, uint32_t mine)
                agent.process.load() == offer.process;
     };
     const uint64_t taken = word_of(State::Taken, mine);
-    for (uint32_t i = 0; is_offered() && i < std::min(offer.slots, kSlots);
-         ++i) {
+    for (uint32_t i = 0; is_offered() && offer.on_wish == 0 &&
+                         i < std::min(offer.slots, kSlots); ++i) {
         Slot    &slot = agent.slots[i];
         uint64_t word = kFree;
         if (slot.word.load(std::memory_order_relaxed) != kFree ||

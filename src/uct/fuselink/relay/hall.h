@@ -45,6 +45,7 @@ public:
         uint8_t  device[kMostAddress] = {};
         uint8_t  iface[kMostAddress] = {};
         uint8_t  gpu[16] = {};       /* its UUID */
+        uint32_t on_wish = 0;        /* no slot is there before want() */
         /* Filled in by offer() and offer_of(). */
         uint64_t process = 0; /* the agent's */
         uint32_t number  = 0; /* of the offers at this seat */
@@ -95,6 +96,8 @@ public:
 
     /* Who wants to use an agent; `mine` is his own seat. */
 
+    /** Asks the agent at `seat` for the slots that it offers on wish. */
+    void want(uint32_t seat, int64_t now_ns);
     /** A free slot of what the agent at `seat` offers, if it still does. */
     std::optional<Place> take(uint32_t seat, const Offer &offer, uint32_t mine);
     void                 post(const Place &place, uint32_t mine,
@@ -117,6 +120,11 @@ public:
     int64_t needed(uint32_t seat) const
     {
         return this->seat(seat).needed.load(std::memory_order_relaxed);
+    }
+    /** When somebody last wanted its slots; 0: nobody has. Any value. */
+    int64_t wanted(uint32_t seat) const
+    {
+        return this->seat(seat).wanted.load(std::memory_order_relaxed);
     }
     /** Offers nothing more; what was begun may end. */
     void withdraw(uint32_t seat);
@@ -145,7 +153,7 @@ private:
         std::atomic<uint32_t> offers;  /* so far, times 2; 0, odd: none now */
         std::atomic<uint32_t> bell;
         std::atomic<uint64_t> posted;
-        std::atomic<int64_t>  needed;
+        std::atomic<int64_t>  needed, wanted;
         std::atomic<uint64_t> host_magic, host_size;
         Offer                 offer;
         Slot                  slots[kSlots];
