@@ -13,6 +13,7 @@ struct Driver {
     int (*get_device)(int *)           = nullptr;
     int (*get_uuid)(void *, int)       = nullptr;
     int (*get_memory)(size_t *, size_t *) = nullptr;
+    int (*exchange_capture_mode)(int *)   = nullptr;
 
     Driver()
     {
@@ -26,6 +27,8 @@ struct Driver {
         find(library, "cuCtxGetDevice", get_device);
         find(library, "cuDeviceGetUuid", get_uuid);
         find(library, "cuMemGetInfo_v2", get_memory);
+        find(library, "cuThreadExchangeStreamCaptureMode",
+             exchange_capture_mode);
     }
 
     template <typename Fn>
@@ -55,8 +58,13 @@ GpuContext GpuContext::current()
 
 bool GpuContext::enter() const
 {
-    return driver().set_current != nullptr &&
-           driver().set_current(handle_) == 0;
+    if (driver().set_current == nullptr ||
+        driver().set_current(handle_) != 0) {
+        return false;
+    }
+    int mode = 2; /* CU_STREAM_CAPTURE_MODE_RELAXED */
+    return driver().exchange_capture_mode == nullptr ||
+           driver().exchange_capture_mode(&mode) == 0;
 }
 
 bool GpuContext::uuid(Uuid &uuid)

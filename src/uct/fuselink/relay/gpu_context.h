@@ -17,7 +17,9 @@ public:
     static GpuContext current();
 
     explicit operator bool() const { return handle_ != nullptr; }
-    /** Makes it that of the calling thread. */
+    /** Makes it that of the calling thread, a thread of fuselink's own. What
+     *  that does is no part of the graphs that the program's threads capture:
+     *  it would fail else while they do. */
     bool enter() const;
     /** Of its GPU, in whose thread it is. False if the driver does not say. */
     static bool uuid(Uuid &uuid);
