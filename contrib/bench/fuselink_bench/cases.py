@@ -145,7 +145,6 @@ _RDMA = ("16mbit",) * 4
 _RDMA_BULK = ("--size", MIB, "--window", 4, "--check", 1, "--warmup", 0,
               "--time", 4)
 _RDMA_SHORT = ("--window", 16, *_RDMA_BULK[4:])
-_PEERS = ("--size", MIB // 16)
 _RDMA_BARS = (bars.Ratio("rc", 3.7), bars.NicShare(0.8))
 
 
@@ -171,9 +170,9 @@ TCP_AND_RDMA = _ALL + (
           ("--size", 8, "--time", 10), metric="ratio",
           only=("beside-rc",), bars=(bars.AtMost("beside-rc", "ratio",
                                                  "x rc", 1.05),)),
-    _rdma("peers", "memory and queue pairs, 64 ranks, 64 kB to each",
-          "peers", _PEERS, ranks=64, metric="bytes_per_peer"),
-    # Long enough for all NICs.
+    # Messages, and bulk data, long enough for all NICs.
+    _rdma("peers", "memory and queue pairs, 64 ranks, 4 kB to each",
+          "peers", ("--size", MIB // 256), ranks=64, metric="bytes_per_peer"),
     _rdma("peers-bulk", "memory and queue pairs, 64 ranks, 256 kB to each",
           "peers", ("--size", MIB // 4), ranks=64, metric="bytes_per_peer"),
 )
