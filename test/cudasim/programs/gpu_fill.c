@@ -1,10 +1,10 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 /*
- * gpu_fill PIECE CAP: uses UCX and a GPU. Takes all of the GPU's memory at once; then,
- * while others of the node want the link of this GPU, in pieces of so many bytes. Fails
- * if UCX has any of that memory before they do, none or more than CAP bytes when they
- * do, if the program does not get all, or if UCX has none again a while after the
- * program has given it back.
+ * gpu_fill PIECE CAP: uses UCX and a GPU. Takes all of the GPU's memory at once; then
+ * says "now for others" and takes it, while others of the node want the link of this
+ * GPU, in pieces of so many bytes. Fails if UCX has any of that memory before they
+ * do, none or more than CAP bytes when they do, if the program does not get all, or if
+ * UCX has none again a while after the program has given it back.
  */
 #include <cuda_runtime.h>
 #include <stdio.h>
@@ -72,6 +72,8 @@ int main(int argc, char **argv)
         fail("the program does not get at once", all);
     }
     cudaFree(memory);
+    puts("now for others");
+    fflush(stdout);
     had = ucx_has(all);
     printf("%zu bytes left, UCX has %zu\n", all, had);
     if (had == 0 || had > cap) {
