@@ -57,7 +57,7 @@ every_case() {
 # Not for these hosts, in any group:
 not_here=(
     # Within a node, where no NIC takes part.
-    'node.*' 'self.*' 'lanes.within_node.*' '*.self.*'
+    'node.*' 'self.*' 'poller.*' 'lanes.within_node.*' '*.self.*'
     # Settings that are wrong before any NIC is opened.
     'settings.*'
     # Other clusters: containers' bridges, sixteen NICs, two sockets, limits of

@@ -27,6 +27,7 @@ std::vector<Case> native_cases();
 std::vector<Case> mend_cases();
 std::vector<Case> settings_cases();
 std::vector<Case> self_cases();
+std::vector<Case> poller_cases();
 
 } // namespace fltest
 

@@ -350,9 +350,23 @@ TEST(RateMeter, ProbesOfAHopelessPathAreRare)
 {
     RateMeter meter(Rate(25 * MBps));
     Feed feed(meter);
-    feed.stream(Bytes(16'384), Rate(16'384), 3); /* a second each */
+    feed.stream(Bytes(16'384), Rate(16'384), 5); /* a second each */
     EXPECT_FALSE(meter.wants_probe(feed.now + Nanos::seconds(99)));
     EXPECT_TRUE(meter.wants_probe(feed.now + Nanos::seconds(101)));
+}
+
+TEST(RateMeter, FirstSamplesAreCheckedSooner)
+{
+    RateMeter meter(Rate(25 * MBps));
+    Feed feed(meter);
+    for (int sample = 0; sample < 3; ++sample) {
+        feed.one(Bytes(16'384), Nanos::millis(100)); /* of a NIC that is fast */
+        EXPECT_FALSE(meter.wants_probe(feed.now + Nanos::millis(990)));
+        feed.now += Nanos::millis(1010);
+        EXPECT_TRUE(meter.wants_probe(feed.now));
+    }
+    feed.one(Bytes(16'384), Nanos::millis(100));
+    EXPECT_FALSE(meter.wants_probe(feed.now + Nanos::millis(9900)));
 }
 
 TEST(RateMeter, DoubtIsClearedUpSooner)

@@ -50,7 +50,8 @@ void Poller::on_async_event(void *arg, unsigned)
     (void)written;
 }
 
-ucs_status_t Poller::add(LowerIface &iface, bool cheap, unsigned &index)
+ucs_status_t Poller::add(uct_iface_h iface, uint64_t event_flags,
+                         const std::string &name, bool cheap, unsigned &index)
 {
     if (epoll_fd_ < 0 || wake_fd_ < 0) {
         ucs_error("fuselink: no file descriptors to wait with: %m");
@@ -59,11 +60,11 @@ ucs_status_t Poller::add(LowerIface &iface, bool cheap, unsigned &index)
     if (count_ == kMaxIfaces) {
         return UCS_ERR_EXCEEDS_LIMIT;
     }
-    Entry &entry = entries_[count_];
-    entry.iface  = &iface;
-    entry.handle = iface.handle();
-    if (!(iface.attr().cap.event_flags & UCT_IFACE_FLAG_EVENT_FD) ||
-        uct_iface_event_fd_get(iface.handle(), &entry.fd) != UCS_OK) {
+    Entry &entry   = entries_[count_];
+    entry.iface    = iface;
+    names_[count_] = name;
+    if (!(event_flags & UCT_IFACE_FLAG_EVENT_FD) ||
+        uct_iface_event_fd_get(iface, &entry.fd) != UCS_OK) {
         entry.fd = -1;
         cheap    = true;
     }
@@ -99,8 +100,7 @@ void Poller::watch(unsigned index, bool on)
     event.data.u32 = index;
     if (epoll_ctl(epoll_fd_, on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, entry.fd,
                   &event) != 0) {
-        ucs_error("fuselink: epoll_ctl(%s/%s) failed: %m",
-                  entry.iface->tl().c_str(), entry.iface->device().c_str());
+        ucs_error("fuselink: epoll_ctl(%s) failed: %m", names_[index].c_str());
         return;
     }
     entry.watched = on;
@@ -164,7 +164,8 @@ unsigned Poller::poll_cold()
     return progressed;
 }
 
-unsigned Poller::look_at_cold()
+/* `found`: by polling the hot ones, in the same call. */
+unsigned Poller::look_at_cold(unsigned found)
 {
     ucs_time_t now    = ucs_get_time();
     const bool forced = forced_;
@@ -180,6 +181,7 @@ unsigned Poller::look_at_cold()
         return 0;
     }
     unsigned count = poll_cold();
+    quiet_         = found + count == 0;
     if (rdma) {
         fruitless_ = count != 0 ? 0 : fruitless_ + 1;
         next_cold_ = now + std::min(cold_interval_rdma_ * (1 + fruitless_ / 8),
@@ -202,26 +204,38 @@ ucs_status_t Poller::arm(unsigned events)
     const bool said = read(wake_fd_, &seen, sizeof(seen)) > 0;
     if (said || (cheap_ != 0 &&
                  !(all_looked_at_ && until_cold_ == stride_))) {
-        until_cold_ = 1;
-        forced_     = true;
+        look_next_time();
+        armed_for_ = 0;
         return UCS_ERR_BUSY;
     }
+    const bool sure = cheap_ == 0 || (armed_for_ == events && quiet_);
+    armed_for_      = 0;
     for (unsigned i = 0; i < count_; ++i) {
-        ucs_status_t status = uct_iface_event_arm(entries_[i].iface->handle(),
-                                                  events);
+        ucs_status_t status = uct_iface_event_arm(entries_[i].iface, events);
         if (status != UCS_OK) {
             return status;
         }
+    }
+    look_next_time();
+    if (!sure) {
+        armed_for_ = events;
+        quiet_     = false;
+        return UCS_ERR_BUSY;
     }
     /* While the user sleeps, the hot ones must be able to wake it too. What
      * ends the wait is then seen by the first progress call. */
     for (unsigned i = 0; i < count_; ++i) {
         watch(i, true);
     }
+    armed_ = true;
+    return UCS_OK;
+}
+
+/* The next progress() polls all there is. */
+void Poller::look_next_time()
+{
     until_cold_ = 1;
     forced_     = true;
-    armed_      = true;
-    return UCS_OK;
 }
 
 /* The sleep is over: see heat(). What is polled needs no watching. */

@@ -2,9 +2,10 @@
 #ifndef FUSELINK_RAIL_POLLER_H
 #define FUSELINK_RAIL_POLLER_H
 
-#include "lower.h"
+#include "../ucx.h"
 
 #include <cstdint>
+#include <string>
 
 namespace fuselink {
 
@@ -30,9 +31,11 @@ public:
     Poller(const Poller &)            = delete;
     Poller &operator=(const Poller &) = delete;
 
-    /** Starts to watch an interface; returns its number here. `cheap`: a poll
-     *  is less than a system call. */
-    ucs_status_t add(LowerIface &iface, bool cheap, unsigned &index);
+    /** Starts to watch an interface, which stays the caller's and outlives
+     *  this; returns its number here. `event_flags`: its UCT_IFACE_FLAG_EVENT_*;
+     *  `name`: for messages; `cheap`: a poll is less than a system call. */
+    ucs_status_t add(uct_iface_h iface, uint64_t event_flags,
+                     const std::string &name, bool cheap, unsigned &index);
 
     /** Takes back the last add(). */
     void remove(unsigned index);
@@ -47,7 +50,7 @@ public:
         }
         /* Not every time: the clock has a price as well. */
         if (ucs_unlikely(--until_cold_ == 0)) {
-            count += look_at_cold();
+            count += look_at_cold(count);
         }
         return count;
     }
@@ -80,16 +83,17 @@ public:
     static void on_async_event(void *arg, unsigned flags);
 
     /** uct_iface_event_arm() on all interfaces; UCS_ERR_BUSY: call progress()
-     *  first. */
+     *  first. Of polled interfaces at least once: a completion queue that is
+     *  armed may say nothing of what is in it already (ibv_req_notify_cq(3)),
+     *  so all were armed before the last look, which found nothing. */
     ucs_status_t arm(unsigned events);
 
 private:
     struct Entry {
-        LowerIface *iface  = nullptr;
-        uct_iface_h handle = nullptr; /* its */
-        unsigned    holds = 0;
-        unsigned    idle  = 0;     /* polls in a row that found nothing */
-        int         fd     = -1;    /* event fd; -1: none */
+        uct_iface_h iface   = nullptr;
+        unsigned    holds   = 0;
+        unsigned    idle    = 0;     /* polls in a row that found nothing */
+        int         fd      = -1;    /* event fd; -1: none */
         bool        watched = false; /* fd is in the epoll set */
     };
 
@@ -97,7 +101,7 @@ private:
     {
         Entry &entry = entries_[index];
         busy_        = true;
-        unsigned n   = uct_iface_progress(entry.handle);
+        unsigned n   = uct_iface_progress(entry.iface);
         busy_        = false;
         if (n != 0) {
             entry.idle = 0;
@@ -111,7 +115,8 @@ private:
     void     cool(unsigned index);
     void     watch(unsigned index, bool on);
     void     disarm();
-    unsigned look_at_cold();
+    void     look_next_time();
+    unsigned look_at_cold(unsigned found);
     unsigned poll_cold();
 
     /* About 1 ms of polling: a ping-pong over the slowest link that matters
@@ -132,6 +137,7 @@ private:
     static constexpr unsigned kStrideCheap = 32;
 
     Entry      entries_[kMaxIfaces];
+    std::string names_[kMaxIfaces]; /* of the interfaces, for messages */
     unsigned   count_ = 0;
     unsigned   watched_ = 0; /* entries whose fd is in the epoll set */
     uint64_t   hot_     = 0; /* bit per entry */
@@ -141,6 +147,8 @@ private:
     bool       all_looked_at_ = false; /* by the last look_at_cold() */
     bool       forced_     = false; /* the next one is not to ask the clock */
     bool       armed_      = false; /* hot ones are in the epoll set */
+    unsigned   armed_for_  = 0;     /* events; 0: not all are armed */
+    bool       quiet_      = false; /* a look since that found nothing */
     bool       busy_       = false;
     ucs_time_t next_cold_  = 0;
     unsigned   fruitless_  = 0; /* looks in a row behind hot RDMA rails */

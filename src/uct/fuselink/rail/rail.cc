@@ -156,17 +156,21 @@ ucs_status_t Rail::watch(Poller &poller)
             iface->prepare_progress();
         }
     }
-    bool         cheap  = traits_->cheap_polls;
-    ucs_status_t status = poller.add(*control_, cheap, poll_control_);
+    const bool cheap = traits_->cheap_polls;
+    const auto add   = [&](const LowerIface &iface, unsigned &index) {
+        return poller.add(iface.handle(), iface.attr().cap.event_flags,
+                          iface.tl() + "/" + iface.device(), cheap, index);
+    };
+    ucs_status_t status = add(*control_, poll_control_);
     if (status != UCS_OK) {
         return status;
     }
     poll_bulk_ = poll_hello_ = poll_control_;
     /* A rail has one of the two at most. */
     if (bulk_) {
-        status = poller.add(*bulk_, cheap, poll_bulk_);
+        status = add(*bulk_, poll_bulk_);
     } else if (hello_) {
-        status = poller.add(*hello_, cheap, poll_hello_);
+        status = add(*hello_, poll_hello_);
     }
     if (status != UCS_OK) {
         poller.remove(poll_control_);

@@ -51,6 +51,12 @@ constexpr int64_t probe_interval = 100;
 constexpr Nanos doubt_time = Nanos::millis(50);
 constexpr int64_t doubt_interval = 10;
 
+/* Of so few samples each may be such a one. The very first fall into the time in
+ * which processes start and connections come about, and a path that has looked
+ * slow to them would get nothing to show the contrary for long. */
+constexpr unsigned few_samples = 4;
+constexpr Nanos few_samples_time = Nanos::millis(250);
+
 /* Evidence left to an estimate that is out of date. */
 constexpr Nanos stale_evidence = Nanos::millis(1);
 
@@ -178,8 +184,12 @@ void RateMeter::fold(Nanos now) noexcept
 
     m_known = true;
     m_last_fold = now;
+    m_samples += m_samples < few_samples;
+    const Nanos probe = probe_bytes / m_rate;
     m_fresh_until =
-            now + std::max(stale_time, (probe_bytes / m_rate) * probe_interval);
+            now + (m_samples < few_samples ?
+                           std::max(few_samples_time, probe * doubt_interval) :
+                           std::max(stale_time, probe * probe_interval));
     m_sample_span = Nanos();
     m_sample_time = Nanos();
     m_sample_bytes = Bytes();

@@ -53,7 +53,7 @@ public:
     bool known() const noexcept { return m_known; }
 
     /** Nothing was measured yet or for a long time, or the latest sample put
-     *  the estimate in doubt (PathView::probe). */
+     *  the estimate in doubt, or it rests on a few samples (PathView::probe). */
     bool wants_probe(Nanos now) const noexcept
     {
         return (now < m_calm_until) ? now > m_fresh_until :
@@ -103,6 +103,7 @@ private:
     int64_t m_sample_count = 0;
     Bytes m_in_flight;
     Bytes m_largest;     /* no chunk in flight is larger */
+    unsigned m_samples = 0; /* of all time, few at most */
     bool m_ramp = false; /* nothing completed in this busy period yet */
     bool m_known = false;
 };
