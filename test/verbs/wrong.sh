@@ -113,6 +113,7 @@ check "wrong: a NIC that may not be opened, the others go on" no_access
 
 over rc_verbs own UCX_RC_TIMEOUT=0.3s UCX_RC_RETRY_COUNT=1
 check "wrong: a NIC that connects and moves nothing, the others go on" astray
+over rc_verbs own
 check "wrong: three NICs of four over which nobody answers" silent
 
 over rc_verbs

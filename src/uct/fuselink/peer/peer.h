@@ -295,6 +295,7 @@ private:
     void         take_spare();
     void         name_silent_ways();
     bool         shares_lane() const;
+    bool         asks_for_lane() const;
     void         start_lane();
     std::optional<RailPair> lane_pair(const wire::RailTable &table,
                                       uint8_t own, uint8_t remote) const;

@@ -8,6 +8,13 @@
 
 namespace fuselink {
 
+/* One side says which pair of rails the lane is on, so that there is one lane for
+ * both directions: any rule that both can apply to their ids. */
+bool Peer::asks_for_lane() const
+{
+    return engine_.uuid() < uuid_;
+}
+
 /* A pair that connects by name, of a rail of ours and one of the peer's by their
  * numbers, which may be wrong. */
 std::optional<RailPair> Peer::lane_pair(const wire::RailTable &table,
@@ -24,23 +31,42 @@ std::optional<RailPair> Peer::lane_pair(const wire::RailTable &table,
     return std::nullopt;
 }
 
-/* The peer's rails are known. Both sides choose the same pair of rails, so that
- * there is one lane for both directions, and both ask: one question is enough. */
+/* The peer's rails are known, and it knows ours, or will before what follows. */
 void Peer::start_lane()
 {
-    if (!(obstacles_ & kWiring) || lane_) {
+    if (lane_ || !hello_taken_) {
         return;
     }
-    auto pairs = pair_rails(engine_.rails(), bulk_.table().rails);
+    const auto &rails = engine_.rails();
+    auto pairs        = pair_rails(rails, bulk_.table().rails);
     std::erase_if(pairs, [](const RailPair &pair) {
         return !pair.own->by_ep();
     });
-    if (pairs.empty()) { /* not of one kind: stay where the hello went */
-        lane_settled();
+    if (!(obstacles_ & kWiring) || pairs.empty()) {
+        /* Our messages go another way (TCP, where our RDMA NICs are on standby),
+         * or stay where the hello went. The peer may wait for a question. */
+        if (asks_for_lane() && peer_to_ < rails.size() &&
+            rails[peer_to_]->by_ep()) {
+            wire::RailAddr none{};
+            none.rail = peer_to_;
+            none.from = peer_from_;
+            none.use  = static_cast<uint8_t>(wire::LinkUse::Lane);
+            Link::decline(*this, none);
+        }
+        if (obstacles_ & kWiring) {
+            lane_settled();
+        }
         return;
     }
-    const RailPair &pair = pairs[common_number() % pairs.size()];
-    lane_ = std::make_unique<Link>(*pair.own, *pair.remote, Link::Use::Lane);
+    if (!asks_for_lane()) {
+        return;
+    }
+    /* The pair over which the peer's hello came moves data, at least datagrams. */
+    auto pair = lane_pair(bulk_.table(), peer_to_, peer_from_);
+    if (!pair) {
+        pair = pairs[common_number() % pairs.size()];
+    }
+    lane_ = std::make_unique<Link>(*pair->own, *pair->remote, Link::Use::Lane);
     lane_->ask(*this);
     if (lane_->refused()) {
         lane_settled();
@@ -50,13 +76,25 @@ void Peer::start_lane()
 void Peer::on_lane_step(const wire::RailAddr &message,
                         const std::vector<uint8_t> &address)
 {
-    if (!lane_ && control_ != nullptr &&
-        !(obstacles_ & (kConnecting | kWiring)) &&
-        message.step == static_cast<uint8_t>(wire::LinkStep::Ask)) {
-        /* Our messages go another way (TCP, where our RDMA NICs are on standby):
-         * the peer's go where its hello went. */
-        Link::decline(*this, message);
+    auto       step  = static_cast<wire::LinkStep>(message.step);
+    const bool waits = (obstacles_ & kWiring) && !asks_for_lane();
+    if (!lane_ && step == wire::LinkStep::Refuse) {
+        if (waits) {
+            lane_settled();
+        }
         return;
+    }
+    if (!lane_ && step == wire::LinkStep::Ask) {
+        auto pair = lane_pair(bulk_.table(), message.rail, message.from);
+        if (!pair || !(obstacles_ & (kConnecting | kWiring))) {
+            Link::decline(*this, message); /* our messages go another way */
+            if (waits) {
+                lane_settled();
+            }
+            return;
+        }
+        lane_ = std::make_unique<Link>(*pair->own, *pair->remote,
+                                       Link::Use::Lane);
     }
     if (!lane_ || !lane_->meant(message)) {
         ucs_debug("fuselink: peer %016lx wants a lane that is not ours",
