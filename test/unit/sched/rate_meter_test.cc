@@ -379,6 +379,20 @@ TEST(RateMeter, DoubtIsClearedUpSooner)
     EXPECT_TRUE(meter.wants_probe(feed.now + Nanos::millis(700)));
 }
 
+TEST(RateMeter, AfterAStallOfSecondsThePathIsTriedSoonAndThenSeldom)
+{
+    RateMeter meter(Rate(25 * MBps));
+    Feed feed(meter);
+    feed.stream(Bytes(100'000), Rate(25 * MBps), 50);
+    feed.one(Bytes(16'384), Nanos::seconds(7)); /* its cable was out */
+    EXPECT_FALSE(meter.wants_probe(feed.now + Nanos::millis(990)));
+    EXPECT_TRUE(meter.wants_probe(feed.now + Nanos::millis(1010)));
+    feed.now += Nanos::millis(1010);
+    feed.one(Bytes(16'384), Nanos::seconds(7)); /* no, it is so slow */
+    EXPECT_FALSE(meter.wants_probe(feed.now + Nanos::seconds(39)));
+    EXPECT_TRUE(meter.wants_probe(feed.now + Nanos::seconds(71)));
+}
+
 TEST(RateMeter, AnOutdatedEstimateIsReplacedQuickly)
 {
     RateMeter meter(Rate(25 * MBps));

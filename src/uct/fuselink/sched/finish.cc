@@ -9,7 +9,8 @@ namespace fuselink::sched {
 namespace {
 
 /* A path is tried out with one smallest chunk only when at least so many
- * smallest chunks are to be sent. */
+ * smallest chunks are to be sent or on their way: of short messages there is
+ * seldom more than one to be sent. */
 constexpr uint64_t probe_ratio = 16;
 
 /* A share below hold_share quanta waits while its path has work for hold_time
@@ -41,11 +42,13 @@ Choice Finish::next(std::span<const PathView> paths, Demand &demand,
     PathSet members = 0; /* paths that count */
     PathSet free = 0;    /* those that can take a chunk now */
     PathSet probes = 0;  /* those of them that are idle and of unproved rate */
+    Bytes under_way;
 
     for (uint32_t p = 0; p < count; ++p) {
         const PathView &path = paths[p];
         const bool idle = path.in_flight.is_zero();
         taken |= (path.standing == PathView::Standing::Taken) ? only(p) : 0;
+        under_way += path.in_flight;
         if (has_room(path)) {
             free |= only(p);
             probes |= (idle && path.probe) ? only(p) : 0;
@@ -76,7 +79,7 @@ Choice Finish::next(std::span<const PathView> paths, Demand &demand,
 
     Choice best = Choice::none();
     probes &= ~members;
-    if (work >= limits.min_chunk * probe_ratio) {
+    if (work + under_way >= limits.min_chunk * probe_ratio) {
         for_each(probes, [&](uint32_t p) {
             if (!best && (vessels.share(p, level) > 0)) {
                 best = Choice{p, chunk_length(limits.min_chunk,

@@ -47,8 +47,10 @@ constexpr Bytes probe_bytes = Bytes::kib(16);
 constexpr int64_t probe_interval = 100;
 
 /* One terrible sample may be a lost packet or the rail's new rate. That is
- * worth finding out sooner, at up to a tenth of the time. */
+ * worth finding out sooner, at up to a tenth of the time; the first time within
+ * a second, because a cable that was out looks like a rate of next to nothing. */
 constexpr Nanos doubt_time = Nanos::millis(50);
+constexpr Nanos first_doubt_time = Nanos::millis(1000);
 constexpr int64_t doubt_interval = 10;
 
 /* Of so few samples each may be such a one. The very first fall into the time in
@@ -183,6 +185,7 @@ void RateMeter::fold(Nanos now) noexcept
     m_evidence = std::min(m_evidence + time, memory);
 
     m_known = true;
+    m_doubts = (m_latest * patience < m_rate) ? std::min(m_doubts + 1, 2u) : 0;
     m_last_fold = now;
     m_samples += m_samples < few_samples;
     const Nanos probe = probe_bytes / m_rate;
@@ -233,9 +236,10 @@ bool RateMeter::troubled_probe(Nanos now) const noexcept
     if (!m_known) {
         return true;
     } else if (in_doubt()) {
-        const Nanos age = now - m_last_fold;
+        const Nanos age  = now - m_last_fold;
+        const Nanos wait = (probe_bytes / latest()) * doubt_interval;
         return (age > doubt_time) &&
-               (age > (probe_bytes / latest()) * doubt_interval);
+               (age > (m_doubts > 1 ? wait : std::min(wait, first_doubt_time)));
     }
     return now > m_fresh_until;
 }

@@ -104,6 +104,7 @@ private:
     Bytes m_in_flight;
     Bytes m_largest;     /* no chunk in flight is larger */
     unsigned m_samples = 0; /* of all time, few at most */
+    unsigned m_doubts = 0;  /* samples in a row that put it in doubt, 2 at most */
     bool m_ramp = false; /* nothing completed in this busy period yet */
     bool m_known = false;
 };
