@@ -9,11 +9,11 @@
 
 #include <rail/poller.h>
 
-#include <cstddef>
 #include <functional>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <utility>
 
 namespace fltest {
 namespace {
@@ -33,8 +33,9 @@ public:
     }
     ~DeafNic() { close(fd_); }
 
-    void add_to(Poller &poller, unsigned &index)
+    void add_to(Poller &poller)
     {
+        unsigned index;
         poller_ = &poller;
         REQUIRE_OK(poller.add(&iface_.base,
                               has_fd_ ? uint64_t{UCT_IFACE_FLAG_EVENT_FD} : 0,
@@ -132,9 +133,8 @@ void comes_while_arming(Session &)
         for (unsigned moment = 0; moment < 4; ++moment) {
             Poller poller;
             DeafNic first(has_fd), second(has_fd);
-            unsigned index;
-            first.add_to(poller, index);
-            second.add_to(poller, index);
+            first.add_to(poller);
+            second.add_to(poller);
             DeafNic &armed = moment < 2 ? first : second;
             DeafNic &gets  = moment % 2 == 0 ? first : second;
             armed.before_arming([&gets] { gets.arrive(); });
@@ -159,8 +159,8 @@ void comes_between(Session &)
         for (unsigned when = 0; when < 8; ++when) {
             Poller poller;
             DeafNic nic(has_fd);
-            unsigned index, step = 0;
-            nic.add_to(poller, index);
+            unsigned step = 0;
+            nic.add_to(poller);
             auto tick = [&] {
                 if (step++ == when) {
                     nic.arrive();

@@ -101,6 +101,7 @@ public:
     const uct_iface_attr_t &attr() const { return attr_; }
     const std::string      &tl() const { return tl_; }
     const std::string      &device() const { return device_; }
+    std::string             name() const { return tl_ + "/" + device_; }
     LowerMd                &md() const { return *md_; }
     bool has(uint64_t flag) const { return (attr_.cap.flags & flag) == flag; }
 

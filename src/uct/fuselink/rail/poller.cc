@@ -219,7 +219,6 @@ ucs_status_t Poller::arm(unsigned events)
     look_next_time();
     if (!sure) {
         armed_for_ = events;
-        quiet_     = false;
         return UCS_ERR_BUSY;
     }
     /* While the user sleeps, the hot ones must be able to wake it too. What

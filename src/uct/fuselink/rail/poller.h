@@ -148,7 +148,7 @@ private:
     bool       forced_     = false; /* the next one is not to ask the clock */
     bool       armed_      = false; /* hot ones are in the epoll set */
     unsigned   armed_for_  = 0;     /* events; 0: not all are armed */
-    bool       quiet_      = false; /* a look since that found nothing */
+    bool       quiet_      = false; /* the last look found nothing */
     bool       busy_       = false;
     ucs_time_t next_cold_  = 0;
     unsigned   fruitless_  = 0; /* looks in a row behind hot RDMA rails */

@@ -159,7 +159,7 @@ ucs_status_t Rail::watch(Poller &poller)
     const bool cheap = traits_->cheap_polls;
     const auto add   = [&](const LowerIface &iface, unsigned &index) {
         return poller.add(iface.handle(), iface.attr().cap.event_flags,
-                          iface.tl() + "/" + iface.device(), cheap, index);
+                          iface.name(), cheap, index);
     };
     ucs_status_t status = add(*control_, poll_control_);
     if (status != UCS_OK) {

@@ -31,7 +31,7 @@ public:
     uint8_t           index() const { return index_; }
     Engine           &engine() const { return *engine_; }
     const RailTraits &traits() const { return *traits_; }
-    std::string       name() const { return control_->tl() + "/" + control_->device(); }
+    std::string       name() const { return control_->name(); }
 
     /** Whose address peers get, and on which they say hello. */
     LowerIface &hello() const { return hello_ ? *hello_ : *control_; }

@@ -40,7 +40,8 @@ namespace fuselink::sched {
  * Of several paths with room the one that finishes its chunk first is taken,
  * with a small preference for the transfer's home. An idle path whose rate is
  * a guess (PathView::probe) and that the guess denies a chunk gets a smallest
- * one when there is much to send, or a wrong guess would never be corrected.
+ * one when there is much to send or on its way, or a wrong guess would never be
+ * corrected.
  *
  * The finish-time metric, bytes in flight over measured bandwidth, is that of
  * Mooncake's TENT (arXiv 2604.00368); choosing by load instead of by fixed

@@ -185,7 +185,6 @@ void RateMeter::fold(Nanos now) noexcept
     m_evidence = std::min(m_evidence + time, memory);
 
     m_known = true;
-    m_doubts = (m_latest * patience < m_rate) ? std::min(m_doubts + 1, 2u) : 0;
     m_last_fold = now;
     m_samples += m_samples < few_samples;
     const Nanos probe = probe_bytes / m_rate;
@@ -197,6 +196,7 @@ void RateMeter::fold(Nanos now) noexcept
     m_sample_time = Nanos();
     m_sample_bytes = Bytes();
     m_sample_count = 0;
+    m_doubts = in_doubt() ? std::min(m_doubts + 1, 2u) : 0;
 }
 
 Rate RateMeter::troubled_rate(Nanos now) const noexcept
