@@ -8,7 +8,53 @@
 gpu_job() {
     local mpi_nics=own
     local -a mpi_options=(-x UCX_TLS=fuselink -x UCX_HANDLE_ERRORS=none "${@:3}")
-    mpi "$1" 2 "$cudasim/gpu_exchange" "$2" 1000000
+    mpi "$1" 2 "${gpu_wrapper[@]}" "$cudasim/gpu_exchange" "$2" 1000000
+}
+gpu_wrapper=()
+
+# direct_job WHAT [ARGUMENT]...: the same where NICs can register memory of GPUs. Says
+# what the GPUs' links to the host carried.
+direct_job() {
+    local -a gpu_wrapper=("$here/peermem")
+    gpu_job rc_verbs "$1" -x CUDASIM_PEERMEM=1 -x UCX_FUSELINK_REPORT=stdout \
+        "${@:2}"
+}
+
+# copied LEAST MOST WHAT [ARGUMENT]...: such a job, in which every NIC takes part. So many
+# percent of what is sent, and of what is received, are copied between a GPU and its host.
+copied() {
+    local output
+    output=$(every_nic direct_job "${@:3}" 2>&1) || { echo "$output"; return 1; }
+    awk -v least="$1" -v most="$2" '
+        function percent(part, all) { return all < 2 ? -1 : 100 * part / all }
+        function fits(value) { return value >= least && value <= most }
+        $1 ~ /^rc_verbs/ { sent += $4; received += $8 }
+        $1 == "own" && $2 == "link" { out += $3; in_ += $5 }
+        END {
+            out = percent(out, sent)
+            in_ = percent(in_, received)
+            print sent " MB sent, " out " % copied; " received \
+                  " MB received, " in_ " % copied"
+            exit !(fits(out) && fits(in_))
+        }
+    ' <<<"$output" || { echo "$output"; return 1; }
+}
+
+# nearest NIC: a topology file by which that NIC of either host is nearest to its GPUs.
+nearest() {
+    local host nic gpu
+    for host in 0 1; do
+        for nic in 0 1 2 3; do
+            echo "nic rxe_h${host}n$nic"
+            for gpu in 0 1; do
+                if ((nic == $1)); then
+                    echo "near rxe_h${host}n$nic $gpu"
+                else
+                    echo "connection rxe_h${host}n$nic $gpu SYS"
+                fi
+            done
+        done
+    done
 }
 
 # Chunks are written into slots that the other host has lent, on every NIC; what is
@@ -37,6 +83,20 @@ gpu_programs() {
     check "gpu: MPI p2p, RDMA and TCP NICs" gpu_job rc_verbs,tcp p2p
     check "gpu: MPI p2p, copied by UCX" gpu_job rc_verbs p2p \
         -x UCX_FUSELINK_GPU_COPIES=n
+    # The first ones are, until connections and keys are there.
+    for what in p2p alltoallv; do
+        check "gpu: MPI $what, read and written by NICs" copied 0 20 "$what"
+    done
+    check "gpu: managed memory, which NICs do not" direct_job managed
+    # Two of three kinds of messages are from a GPU, and two to one. One NIC of four
+    # does without copies, or none.
+    nearest 2 >"$work/nearest"
+    check "gpu: MPI p2p, read and written by the nearest NIC" copied 40 60 p2p \
+        -x UCX_FUSELINK_TOPOLOGY="$work/nearest"
+    check "gpu: MPI p2p, read and written by all NICs, however near" copied 0 20 p2p \
+        -x UCX_FUSELINK_TOPOLOGY="$work/nearest" -x UCX_FUSELINK_GPU_DIRECT=y
+    check "gpu: MPI p2p, NICs kept away from the GPU" copied 60 75 p2p \
+        -x UCX_FUSELINK_GPU_DIRECT=n
 }
 
 cudasim=$("$top/test/cudasim/build" 2>"$work/cudasim.log")

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sim/identity.h"
+#include "sim/mapping.h"
 
 namespace cudasim {
 namespace {
@@ -104,17 +105,29 @@ CUresult Driver::make()
     return CUDA_SUCCESS;
 }
 
-bool Driver::read_options(Engine::Options &options)
+/* 1 or, as if it were not there, 0. */
+bool Driver::read_switch(const char *name, bool &on)
 {
-    const char *realtime = getenv("CUDASIM_REALTIME");
-    const char *jitter   = getenv("CUDASIM_JITTER");
-    if (realtime != nullptr && strcmp(realtime, "0") != 0 &&
-        strcmp(realtime, "1") != 0) {
-        complain(std::string("CUDASIM_REALTIME=") + realtime +
-                 ": accepted: 0, 1");
+    const char *text = getenv(name);
+    if (text != nullptr && strcmp(text, "0") != 0 && strcmp(text, "1") != 0) {
+        complain(std::string(name) + "=" + text + ": accepted: 0, 1");
         return false;
     }
-    options.realtime = realtime != nullptr && *realtime == '1';
+    on = text != nullptr && *text == '1';
+    return true;
+}
+
+bool Driver::read_options(Engine::Options &options)
+{
+    const char *jitter  = getenv("CUDASIM_JITTER");
+    bool        peermem = false;
+    if (!read_switch("CUDASIM_REALTIME", options.realtime) ||
+        !read_switch("CUDASIM_PEERMEM", peermem)) {
+        return false;
+    }
+    if (peermem) {
+        Mapping::let_nics();
+    }
     if (jitter != nullptr && *jitter != '\0') {
         auto time = parse_time(jitter);
         if (!time || *time > 1000000000) {

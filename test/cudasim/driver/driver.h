@@ -56,6 +56,7 @@ public:
 private:
     Driver(Topology read, Node &shared, Engine::Options options);
     static CUresult make();
+    static bool     read_switch(const char *name, bool &on);
     static bool     read_options(Engine::Options &options);
     bool            read_visible(std::string &error);
 

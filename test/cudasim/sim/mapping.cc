@@ -5,10 +5,16 @@
 
 namespace cudasim {
 
+bool Mapping::nics_ = false;
+
 std::shared_ptr<Mapping> Mapping::make(int fd, size_t offset, size_t size)
 {
-    void *base = mmap(nullptr, size, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *base =
+        nics_ ? mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_NORESERVE, fd,
+                     static_cast<off_t>(offset)) :
+                mmap(nullptr, size, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
         return nullptr;
     }
@@ -21,6 +27,7 @@ std::shared_ptr<Mapping> Mapping::make(int fd, size_t offset, size_t size)
     }
     /* A core dump is not to hold the memory of all GPUs. */
     madvise(alias, size, MADV_DONTDUMP);
+    madvise(base, size, MADV_DONTDUMP);
     return std::shared_ptr<Mapping>(
         new Mapping(static_cast<char *>(base), static_cast<char *>(alias), size));
 }

@@ -55,6 +55,13 @@ ucs_config_field_t md_config_table[] = {
      "same in all processes of a job.",
      offsetof(MdConfig, gpu_copies), UCS_CONFIG_TYPE_BOOL},
 
+    {"GPU_DIRECT", "auto",
+     "Which NICs read and write memory of GPUs themselves, of those with which\n"
+     "UCX can register it (fuselink_info says which). What the others carry\n"
+     "goes through the host's memory. 'auto': those nearest to the GPU, 'y':\n"
+     "all, 'n': none.",
+     offsetof(MdConfig, gpu_direct), UCS_CONFIG_TYPE_TERNARY_AUTO},
+
     {nullptr, nullptr, nullptr, 0, {}}};
 
 ucs_config_field_t iface_config_table[] = {

@@ -18,6 +18,7 @@ struct MdConfig {
     char           *rail_tls;
     char           *topology;
     int             gpu_copies;
+    int             gpu_direct; /* ucs_ternary_auto_value_t */
 };
 
 /* Settings of the interfaces: UCX_FUSELINK_*. */

@@ -94,7 +94,8 @@ ucs_status_t Md::configure(const MdConfig &config)
             gpu_ipc_ = md.get();
         }
     }
-    takes_gpu_ = gpu_ != nullptr && config.gpu_copies;
+    takes_gpu_  = gpu_ != nullptr && config.gpu_copies;
+    gpu_direct_ = takes_gpu_ ? config.gpu_direct : UCS_NO;
     if (status == UCS_OK) {
         status = find_lanes(config.node_lanes);
     }
@@ -103,6 +104,11 @@ ucs_status_t Md::configure(const MdConfig &config)
     }
     if (status == UCS_OK) {
         status = check_topology(config.topology);
+    }
+    for (unsigned slot = 0; slot < nics_.count(); ++slot) {
+        if (gpu_direct_ != UCS_NO && nics_.md(slot).takes_gpu_memory()) {
+            nics_.allow_gpus();
+        }
     }
     key_size_ = packed_key_size(nics_);
     return status;
@@ -158,6 +164,38 @@ bool Md::on_gpu(const void *address, size_t length) const
            uct_md_detect_memory_type(gpu_->handle(), address, length,
                                      &type) == UCS_OK &&
            type == UCS_MEMORY_TYPE_CUDA;
+}
+
+uint32_t Md::direct_nics()
+{
+    if (!nics_.any_for_gpus()) {
+        return 0;
+    }
+    GpuContext::Uuid gpu;
+    if (!GpuContext::uuid(gpu)) {
+        return 0;
+    }
+    std::lock_guard lock(direct_mutex_);
+    if (direct_known_ && gpu == direct_gpu_) {
+        return direct_nics_;
+    }
+    std::vector<std::string> names;
+    std::vector<unsigned>    slots;
+    for (unsigned slot = 0; slot < nics_.count(); ++slot) {
+        if (nics_.md(slot).takes_gpu_memory()) {
+            names.push_back(nics_.md(slot).md_name());
+            slots.push_back(slot);
+        }
+    }
+    uint32_t near = gpu_direct_ == UCS_YES || names.empty() ?
+                        ~0u : nvlinks_->nearest(gpu, names);
+    direct_nics_  = 0;
+    for (size_t i = 0; i < slots.size(); ++i) {
+        direct_nics_ |= (near >> i & 1) << slots[i];
+    }
+    direct_gpu_   = gpu;
+    direct_known_ = true;
+    return direct_nics_;
 }
 
 ucs_status_t Md::find_lanes(const char *setting)

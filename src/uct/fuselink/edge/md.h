@@ -11,6 +11,7 @@
 #include "../ucx.h"
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,9 @@ public:
     bool     takes_gpu() const { return takes_gpu_; }
     /** It is of a GPU, and the CPU cannot read it. */
     bool     on_gpu(const void *address, size_t length) const;
+    /** The NICs, as slots of nics(), that are to reach memory of the calling
+     *  thread's GPU themselves; a bit for each. */
+    uint32_t direct_nics();
     /** Ports that are no candidates. */
     const LeftOuts &left_out() const { return left_out_; }
 
@@ -97,6 +101,12 @@ private:
     size_t                                key_size_ = 0;
     std::string                           topology_file_;
     std::unique_ptr<NvLinks>              nvlinks_;
+    int                                   gpu_direct_ = UCS_NO;
+    std::mutex                            direct_mutex_;
+    GpuContext::Uuid                      direct_gpu_{}; /* that was last asked
+                                                            for, and its NICs */
+    uint32_t                              direct_nics_ = 0;
+    bool                                  direct_known_ = false;
 };
 
 /** The memory domains that there are. */

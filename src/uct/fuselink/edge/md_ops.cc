@@ -56,7 +56,9 @@ unsigned inline_keys(const NicMemory &nics)
 
 ucs_status_t mem_reg(Md &md, void *address, size_t length, uct_mem_h *memh)
 {
-    auto *region = new Region(address, length, md.on_gpu(address, length));
+    auto *region = md.on_gpu(address, length) ?
+                       new Region(address, length, md.direct_nics()) :
+                       new Region(address, length);
     region->key  = md.regions().add(address, length, region);
     *memh        = region;
     return UCS_OK;
@@ -91,7 +93,7 @@ void pack_key(Md &md, uct_mem_h memh, void *buffer)
     unsigned slots = inline_keys(nics);
     if (region.on_gpu()) {
         packed.flags |= kKeyOnGpu;
-        slots         = 0;
+        slots         = region.for_nics() ? slots : 0;
     }
     if (region.length() < kSpreadLength) {
         slots = std::min(slots, 1u);

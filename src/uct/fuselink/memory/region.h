@@ -19,8 +19,10 @@ class NicMemory;
  *  Registered with a NIC when that NIC first needs it. */
 class Region {
 public:
-    explicit Region(void *base, size_t length, bool on_gpu = false)
-        : base_(base), length_(length), on_gpu_(on_gpu)
+    explicit Region(void *base, size_t length) : base_(base), length_(length) {}
+    /** Memory of a GPU, which NICs of `slots` may reach, a bit for each. */
+    Region(void *base, size_t length, uint32_t slots)
+        : base_(base), length_(length), on_gpu_(true), failed_(~slots)
     {
     }
 
@@ -28,6 +30,11 @@ public:
     size_t length() const { return length_; }
     /** Memory of a GPU, which the CPU cannot read or write. */
     bool   on_gpu() const { return on_gpu_; }
+    /** Whether there is, or may be, a handle for some NIC. */
+    bool   for_nics() const
+    {
+        return failed_.load(std::memory_order_relaxed) != ~0u;
+    }
 
     RegionKey key; /* of the table of regions */
 
@@ -36,10 +43,11 @@ private:
 
     void  *base_;
     size_t length_;
-    bool   on_gpu_;
+    bool   on_gpu_ = false;
     /* Of NicMemory's slots. Null: not registered (yet). */
     std::array<std::atomic<uct_mem_h>, wire::kMaxRails> handles_{};
-    std::atomic<uint32_t>                               failed_{0};
+    std::atomic<uint32_t>                               failed_{0}; /* or not
+                                                                       to be */
 };
 
 /**
@@ -59,6 +67,9 @@ public:
     unsigned add(LowerMd &md);
     unsigned count() const { return static_cast<unsigned>(mds_.size()); }
     LowerMd &md(unsigned slot) const { return *mds_[slot].md; }
+    /** Some NIC may reach memory of GPUs. */
+    bool any_for_gpus() const { return any_for_gpus_; }
+    void allow_gpus() { any_for_gpus_ = true; }
 
     /** The region's handle in a domain, registered if it was not. nullptr if
      *  that fails, which is not tried again and said once for a domain. */
@@ -82,6 +93,7 @@ private:
     uct_mem_h register_with(Region &region, unsigned slot);
 
     std::vector<Entry> mds_;
+    bool               any_for_gpus_ = false;
     std::mutex         mutex_; /* registering; not looking up */
 };
 

@@ -12,8 +12,8 @@ namespace fuselink {
 
 using wire::ControlType;
 
-void Peer::request_keys(const RegionKey &region,
-                        const std::shared_ptr<NicKeys> &keys)
+uint32_t Peer::request_keys(const RegionKey &region,
+                            const std::shared_ptr<NicKeys> &keys)
 {
     wire::KeyReq request{};
     for (const auto &remote : bulk_.table().rails) {
@@ -24,14 +24,16 @@ void Peer::request_keys(const RegionKey &region,
         }
     }
     if (request.slots == 0) {
-        return;
+        return 0;
     }
     request.header.type = static_cast<uint8_t>(ControlType::KeyReq);
     request.region_id   = region.id;
     request.region_key  = region.key;
-    request.token       = ++key_token_;
+    key_token_         += 1 + (key_token_ == UINT32_MAX); /* 0 is none */
+    request.token       = key_token_;
     key_requests_[request.token] = keys;
     send_control(&request, sizeof(request));
+    return request.token;
 }
 
 void Peer::on_key_request(const void *data, size_t length)
@@ -50,9 +52,9 @@ void Peer::on_key_request(const void *data, size_t length)
             }
             uint8_t key[UINT8_MAX];
             size_t  size = slot < nics.count() ? nics.key_size(slot) : 0;
-            bool    ok   = region != nullptr && !region->on_gpu() &&
-                           size != 0 &&
-                       size <= sizeof(key) && nics.pack(*region, slot, key);
+            bool    ok   = region != nullptr && size != 0 &&
+                           size <= sizeof(key) &&
+                           nics.pack(*region, slot, key);
             body.push_back(static_cast<uint8_t>(slot));
             body.push_back(static_cast<uint8_t>(ok ? size : 0));
             body.insert(body.end(), key, key + (ok ? size : 0));
@@ -121,6 +123,7 @@ void Peer::ask_for(const Transfer &transfer)
     request.length      = transfer.length;
     request.region_id   = transfer.remote_region.id;
     request.region_key  = transfer.remote_region.key;
+    name_region(request, get, transfer.region, false);
     send_control(&request, sizeof(request));
 }
 

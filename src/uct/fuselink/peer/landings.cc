@@ -191,7 +191,9 @@ void Landings::landed(Chunk &chunk, size_t length)
         peer_.on_landed(*get, length);
         return;
     }
-    if (get->arriving == 0) { /* so that ending it has nothing to wait for */
+    if (get->named) { /* its memory may still be written by NICs */
+        peer_.fail(get->status);
+    } else if (get->arriving == 0) { /* ending it has nothing to wait for */
         peer_.end_get(*get, get->status);
     }
 }

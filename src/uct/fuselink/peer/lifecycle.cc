@@ -63,7 +63,7 @@ void Peer::begin_leave()
     key_requests_.clear();
     bulk_.fail(failed_);
     /* What comes by messages we drop from now on. */
-    end_gets(failed_, !bulk_.written_in_place());
+    end_gets(failed_, false);
     end_flushes(nullptr, failed_);
 
     /* With nothing to wait for, and a connection that the other side sees
@@ -245,11 +245,12 @@ bool Peer::gets_over(ucs_time_t now)
     return now - leave_.quiet_at > ucs_time_from_sec(kQuietTime);
 }
 
-/* Those that are answered by messages, or `all`. */
+/* Those that nobody but us writes the memory of, or `all`. */
 void Peer::end_gets(ucs_status_t status, bool all)
 {
+    const bool in_place = bulk_.written_in_place();
     engine_.gets().for_each(this, [&](Get &get) {
-        if (all || get.by_message) {
+        if (all || get.by_message || !(get.named || in_place)) {
             end_get(get, status);
         }
     });

@@ -189,9 +189,12 @@ public:
     }
 
     /** Asks the peer for the keys of its NICs for a region of its memory;
-     *  those that are still unknown. */
-    void request_keys(const RegionKey &region,
-                      const std::shared_ptr<NicKeys> &keys);
+     *  those that are still unknown. Returns the question's name, 0 if there
+     *  was nothing to ask. May fail the peer, and end transfers then. */
+    uint32_t request_keys(const RegionKey &region,
+                          const std::shared_ptr<NicKeys> &keys);
+    /** The answer is of no use any more. */
+    void drop_key_request(uint32_t token) { key_requests_.erase(token); }
     /** A get that none of our NICs can do: the peer sends the data. */
     void ask_for(const Transfer &transfer);
     /** A chunk is in a slot that was lent to the peer. */
@@ -389,8 +392,10 @@ private:
     bool         take_in(char *to, bool to_gpu, const void *data,
                          size_t length);
     ucs_status_t request_get(PeerUser &user, Get &get, const wire::OpId &op,
-                             uint64_t local, uint64_t remote,
+                             const Region *region, uint64_t remote,
                              RemoteKey &key);
+    static void  name_region(wire::GetReq &request, Get &get,
+                             const Region *region, bool from_gpu);
     void         on_get_request(const void *data, size_t length);
     void         serve_waiting();
     void         serve(const wire::GetReq &request);

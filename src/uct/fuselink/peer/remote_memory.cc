@@ -218,8 +218,21 @@ ucs_status_t Peer::put_zcopy(PeerUser &user, const uct_iov_t *iov,
     return status;
 }
 
+/* Where a GPU is at one end, the peer's NICs may write the answer, if ours reach the
+ * memory. Otherwise ours would have read it, if there are NICs that do. */
+void Peer::name_region(wire::GetReq &request, Get &get, const Region *region,
+                       bool from_gpu)
+{
+    if ((from_gpu || (request.header.flags & wire::kGetToGpu)) &&
+        region != nullptr && region->for_nics()) {
+        request.local_id  = region->key.id;
+        request.local_key = region->key.key;
+        get.named         = true;
+    }
+}
+
 ucs_status_t Peer::request_get(PeerUser &user, Get &get,
-                               const wire::OpId &op, uint64_t local,
+                               const wire::OpId &op, const Region *region,
                                uint64_t remote, RemoteKey &key)
 {
     wire::GetReq request{};
@@ -228,10 +241,11 @@ ucs_status_t Peer::request_get(PeerUser &user, Get &get,
                              get.to_gpu     ? wire::kGetToGpu : 0;
     request.op             = op;
     request.remote         = remote;
-    request.local          = local;
+    request.local          = reinterpret_cast<uintptr_t>(get.buffer);
     request.length         = get.length;
     request.region_id      = key.region.id;
     request.region_key     = key.region.key;
+    name_region(request, get, region, key.on_gpu);
     stamp(&request);
     /* A lane that fails inside the call ends operations, and their users may
      * begin and end others: count this one first, and look again after. */
@@ -281,7 +295,7 @@ ucs_status_t Peer::get_bcopy(PeerUser &user, uct_unpack_callback_t unpack,
     get.unpack_arg = arg;
     get.length     = length;
     get.by_message = true;
-    return request_get(user, get, op, 0, remote, key);
+    return request_get(user, get, op, nullptr, remote, key);
 }
 
 ucs_status_t Peer::get_zcopy(PeerUser &user, const uct_iov_t *iov,
@@ -319,9 +333,7 @@ ucs_status_t Peer::get_zcopy(PeerUser &user, const uct_iov_t *iov,
     get.length     = length;
     get.by_message = length <= engine_.settings().inline_get;
     get.to_gpu     = to_gpu;
-    return request_get(user, get, op,
-                       reinterpret_cast<uintptr_t>(iov[0].buffer), remote,
-                       key);
+    return request_get(user, get, op, region, remote, key);
 }
 
 void Peer::end_get(Get &get, ucs_status_t status)

@@ -81,7 +81,8 @@ void Peer::serve(const wire::GetReq &request)
     if (!by_message) {
         bulk_.serve_get(source, request.length, request.local, request.op,
                         key, from_gpu,
-                        (request.header.flags & wire::kGetToGpu) != 0);
+                        (request.header.flags & wire::kGetToGpu) != 0,
+                        {request.local_id, request.local_key});
         return;
     }
     std::vector<char> copy;

@@ -2,8 +2,10 @@
 #include "nvlinks.h"
 
 #include "../../../ucs_ext/topology/machine.h"
+#include "../../../ucs_ext/topology/paths.h"
 #include "../ucx.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace fuselink {
@@ -38,6 +40,31 @@ bool NvLinks::read_now(std::string &error)
         return false;
     }
     return true;
+}
+
+uint32_t NvLinks::nearest(const GpuContext::Uuid &gpu,
+                          const std::vector<std::string> &nics)
+{
+    std::lock_guard     lock(mutex_);
+    const uint32_t      all = static_cast<uint32_t>((uint64_t{1} << nics.size()) -
+                                                    1);
+    auto                own = number(gpu);
+    std::vector<size_t> numbers;
+    for (const auto &name : nics) {
+        auto nic = own ? devices_->find_nic(name) : std::nullopt;
+        if (!nic) {
+            return all;
+        }
+        numbers.push_back(*nic);
+    }
+    uint32_t near = 0;
+    for (const auto &path : topology::nic_paths(*devices_, *own, numbers)) {
+        if (path.way == topology::NicPath::Way::Direct) {
+            auto at = std::find(numbers.begin(), numbers.end(), path.nic);
+            near   |= 1u << (at - numbers.begin());
+        }
+    }
+    return near;
 }
 
 std::optional<size_t> NvLinks::number(const GpuContext::Uuid &gpu)

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fuselink {
 
@@ -27,6 +28,11 @@ public:
     /** Does it have one, to any GPU? False for GPUs that NVML does not show. */
     bool any(const GpuContext::Uuid &gpu);
     bool between(const GpuContext::Uuid &one, const GpuContext::Uuid &other);
+
+    /** Of these NICs, by name, those to which no other is nearer, a bit for each;
+     *  all of them where that is not known. Not more than 32. */
+    uint32_t nearest(const GpuContext::Uuid &gpu,
+                     const std::vector<std::string> &nics);
 
 private:
     /* With the mutex locked. */

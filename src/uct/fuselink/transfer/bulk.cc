@@ -56,6 +56,7 @@ uint32_t BulkSender::next_home() const
 
 void BulkSender::start(Transfer *transfer)
 {
+    transfer->tail         = transfer->length;
     transfer->demand.total = sched::Bytes(transfer->length);
     transfer->demand.home  = next_home();
     transfer->queued       = true;
@@ -77,8 +78,7 @@ bool BulkSender::still_there(const Transfer &transfer) const
 {
     auto at = reinterpret_cast<uintptr_t>(transfer.buffer);
     return peer_.engine().regions().contains(
-        transfer.own_region, at + transfer.assigned,
-        transfer.length - transfer.assigned);
+        transfer.own_region, at + transfer.assigned, transfer.rest());
 }
 
 void BulkSender::pump()
@@ -124,7 +124,7 @@ void BulkSender::pump()
                 post_chunk(*transfer, pick);
             } else if (pick.stuck) {
                 queue_.pop_front();
-                backlog_        -= transfer->length;
+                backlog_        -= transfer->rest();
                 transfer->queued = false;
                 if (transfer->starting) {
                     transfer->handed_over = true; /* begin() does it */
@@ -143,40 +143,21 @@ void BulkSender::pump()
     pumping_ = false;
 }
 
-/* What NICs read the transfer's data from, or write it to; null if it was not
- * registered here. */
-Region *BulkSender::region_of(const Transfer &transfer) const
-{
-    return transfer.from_gpu ? &peer_.engine().slots_out().region() :
-                               transfer.region;
-}
-
 /* Hands a chunk to the rail's put or get. */
 ucs_status_t BulkSender::post_hardware(Transfer &transfer, Path &path,
                                        Chunk &chunk)
 {
-    uct_iov_t iov;
-    iov.buffer = const_cast<char *>(data(chunk));
-    iov.length = chunk.length;
-    iov.memh   = UCT_MEM_HANDLE_NULL;
-    iov.stride = 0;
-    iov.count  = 1;
-
-    Engine    &engine = peer_.engine();
-    uint64_t   remote = transfer.remote + chunk.offset;
-    uct_rkey_t rkey   = UCT_INVALID_RKEY;
-    if (path.rail.reads()) { /* carry() has seen that both are there */
-        rkey     = transfer.keys->get(path.remote.memory,
-                                      path.rail.control().md());
-        iov.memh = engine.nics().handle(*region_of(transfer),
-                                        path.rail.memory());
-        if (iov.memh == nullptr) {
-            return UCS_ERR_NO_MEMORY; /* of the slots */
-        }
+    const uint64_t remote = transfer.remote + chunk.offset;
+    uct_rkey_t     rkey   = UCT_INVALID_RKEY;
+    if (path.rail.reads()) { /* carry() has seen that both keys are there */
+        rkey = transfer.keys->get(path.remote.memory,
+                                  path.rail.control().md());
     }
     if (transfer.kind != Transfer::Kind::Get) {
-        return uct_ep_put_zcopy(path.ep, &iov, 1, remote, rkey, &chunk.comp);
+        return put_chunk(chunk, remote, rkey);
     }
+    uct_iov_t iov{const_cast<char *>(data(chunk)), chunk.length,
+                  own_handle(transfer, path), 0, 1};
     if (chunk.length < path.rail.control().attr().cap.get.min_zcopy) {
         return uct_ep_get_bcopy(path.ep, copy_in, iov.buffer, chunk.length,
                                 remote, rkey, &chunk.comp);
@@ -197,8 +178,10 @@ bool BulkSender::post_chunk(Transfer &transfer, const Pick &pick,
     chunk->path        = &path;
     chunk->length      = length;
     chunk->traced      = 0;
-    chunk->staged      = transfer.staged;
-    chunk->offset      = piece != nullptr ? piece->offset : transfer.assigned;
+    chunk->staged      = pick.direct ? nullptr : transfer.staged;
+    chunk->offset      = piece != nullptr ? piece->offset :
+                         pick.direct      ? transfer.tail - length :
+                                            transfer.assigned;
     chunk->tries       = piece != nullptr ? piece->tries : 0;
     chunk->sent        = 0;
     const bool traces  = peer_.engine().trace() != nullptr;
@@ -220,7 +203,7 @@ bool BulkSender::post_chunk(Transfer &transfer, const Pick &pick,
     chunk->left           = false;
     chunk->status         = UCS_OK;
     if (slot) {
-        status = post_to_slot(transfer, path, *chunk);
+        status = post_to_slot(path, *chunk);
     }
     if (messages && status == UCS_INPROGRESS) {
         path.parts.push_back(chunk);
@@ -239,8 +222,12 @@ bool BulkSender::post_chunk(Transfer &transfer, const Pick &pick,
         }
         backlog_ -= length;
         if (ucs_likely(piece == nullptr)) {
-            transfer.assigned += length;
-            if (transfer.assigned == transfer.length) {
+            if (ucs_unlikely(pick.direct)) {
+                take_from_end(transfer, length);
+            } else {
+                transfer.assigned += length;
+            }
+            if (transfer.assigned == transfer.tail) {
                 transfer.queued = false;
                 queue_.pop_front();
             }

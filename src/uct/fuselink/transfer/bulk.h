@@ -53,7 +53,9 @@ struct Transfer {
     const char       *buffer = nullptr;
     uint64_t          remote = 0;
     size_t            length = 0;
-    size_t            assigned = 0;    /* bytes given to paths */
+    size_t            assigned = 0;    /* bytes given to paths, */
+    size_t            tail = 0;        /* and those from here on: NICs that read
+                                          a GPU's memory begin at the end */
     unsigned          outstanding = 0; /* chunks not acknowledged, copies */
     ucs_status_t      status = UCS_OK;
     PeerUser         *user = nullptr;  /* not ServeGet; null once it is gone */
@@ -62,8 +64,10 @@ struct Transfer {
     RegionKey         own_region;      /* ServeGet: `buffer` is in it */
     Epochs::Id        epoch = 0;       /* not ServeGet */
     Region           *region = nullptr; /* not ServeGet: `buffer` is in it */
-    RegionKey         remote_region;    /* not ServeGet: `remote` is in it */
+    RegionKey         remote_region;    /* `remote` is in it; ServeGet: if an end
+                                           is of a GPU and NICs reach it */
     std::shared_ptr<NicKeys> keys;      /* the same, for NICs that need them */
+    uint32_t          key_token = 0;    /* ServeGet: of its question for these */
     sched::Demand     demand;
     bool              from_gpu = false; /* `buffer` is memory of a GPU */
     bool              to_gpu = false;   /* `remote` is */
@@ -75,8 +79,10 @@ struct Transfer {
     bool              handed_over = false; /* meanwhile, to the peer */
     bool              live = false;
 
+    /** Bytes not given to a path yet. */
+    size_t rest() const { return tail - assigned; }
     /** Nothing of it is left to do. */
-    bool over() const { return outstanding == 0 && assigned == length; }
+    bool   over() const { return outstanding == 0 && assigned == tail; }
 };
 
 /** A piece of a transfer that is on its way. */
@@ -149,10 +155,10 @@ public:
     /** True if some path's NIC can read the peer's memory. */
     bool reads() const { return reads_; }
     /** Sends what the peer asked for, from memory of `region`; from or to memory
-     *  of a GPU. */
+     *  of a GPU, to what NICs reach as `to_region`, if they do. */
     void serve_get(const void *buffer, size_t length, uint64_t remote,
                    const wire::OpId &op, const RegionKey &region,
-                   bool from_gpu, bool to_gpu);
+                   bool from_gpu, bool to_gpu, const RegionKey &to_region);
     /** The peer does not want this get any more. It is told when nothing of
      *  it is under way. False if it is not known (any more). */
     bool stop_serving(const wire::OpId &op);
@@ -243,22 +249,39 @@ private:
         Path  *path   = nullptr;
         size_t length = 0;
         Carry  how    = Carry::Not;
+        bool   direct = false; /* the NIC reads the GPU's memory */
         bool   stuck  = false;
-        bool   none   = false; /* of the paths that are whole could carry it:
-                                  another transfer's bytes may go there */
+        bool   none   = false; /* of the paths that are whole could carry it,
+                                  as it is: another transfer's bytes may go
+                                  there, which may have what it waits for */
     };
 
     bool      any_usable() const;
     void      add_path(Rail &rail, const wire::RailRecord &remote);
     Carry     carry(Transfer &transfer, Path &path);
     Pick      choose(Transfer &transfer, const Piece *piece = nullptr);
-    Region      *region_of(const Transfer &transfer) const;
     ucs_status_t post_hardware(Transfer &transfer, Path &path, Chunk &chunk);
     const char *data(const Chunk &chunk) const;
     void      ask_for_slots();
-    Carry     carry_to_gpu(const Transfer &transfer, const Path &path);
-    ucs_status_t post_to_slot(const Transfer &transfer, Path &path,
-                              Chunk &chunk);
+    Carry     carry_to_gpu(Transfer &transfer, const Path &path);
+    bool      opens(Transfer &transfer, const Path &path);
+    bool      awaits_key(const Transfer &transfer, const Path &path) const;
+    uct_mem_h own_handle(const Transfer &transfer, const Path &path) const;
+    uct_mem_h gpu_handle(const Transfer &transfer, const Path &path) const;
+    uct_mem_h slots_handle(const Path &path) const;
+    bool      reads_source(const Transfer &transfer, const Path &path) const;
+    ucs_status_t put_chunk(Chunk &chunk, uint64_t to, uct_rkey_t rkey);
+    bool      may_read_copy(const Transfer &transfer, const Path &path,
+                            Carry how) const;
+    bool      direct_way(const Transfer &transfer, const Path &path,
+                         Carry how) const;
+    bool      may_read_gpu(const Transfer &transfer, const Path &path,
+                           Carry how) const;
+    void      cut_staged(const Transfer &transfer, Pick &pick) const;
+    void      cut_direct(const Transfer &transfer, Pick &pick) const;
+    void      take_from_end(Transfer &transfer, size_t length);
+    size_t    for_direct(Transfer &transfer);
+    ucs_status_t post_to_slot(Path &path, Chunk &chunk);
     void      put_done(Chunk *chunk);
     void      slot_step(Chunk *chunk, ucs_status_t status);
     void      room_again();
@@ -291,6 +314,7 @@ private:
     void      drop_pieces(Transfer &transfer);
     bool      mend();
     void      mend(Path &path, sched::Nanos now);
+    void      take_last(Path &path);
     void      tear_down(Path &path);
     void      revive(sched::Nanos now);
     bool      waits() const { return !queue_.empty() || !again_queue_.empty(); }

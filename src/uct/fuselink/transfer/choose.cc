@@ -107,7 +107,9 @@ BulkSender::Carry BulkSender::carry(Transfer &transfer, Path &path)
                                                       Carry::Hardware;
     }
     if (transfer.kind == Transfer::Kind::ServeGet) {
-        return Carry::Messages; /* we have no key for the peer's buffer */
+        return opens(transfer, path)     ? Carry::Hardware :
+               awaits_key(transfer, path) ? Carry::NotYet :
+                                            Carry::Messages;
     }
 
     /* A NIC with memory protection: both ends must be registered. */
@@ -133,9 +135,7 @@ BulkSender::Carry BulkSender::carry(Transfer &transfer, Path &path)
     }
     bool ok = transfer.keys->get(slot, rail.control().md()) !=
                   UCT_INVALID_RKEY &&
-              (transfer.from_gpu ||
-               peer_.engine().nics().handle(*transfer.region,
-                                            rail.memory()) != nullptr);
+              reads_source(transfer, path);
     return ok ? Carry::Hardware : without;
 }
 
@@ -143,8 +143,10 @@ BulkSender::Carry BulkSender::carry(Transfer &transfer, Path &path)
 BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
 {
     Pick pick;
-    if (ucs_unlikely(transfer.from_gpu) &&
-        (transfer.staged == nullptr || transfer.staged->copying)) {
+    const bool staged = !transfer.from_gpu || (transfer.staged != nullptr &&
+                                               !transfer.staged->copying);
+    if (ucs_unlikely(!staged && piece == nullptr &&
+                     !peer_.engine().nics().any_for_gpus())) {
         return pick; /* copied() comes back */
     }
     const EngineSettings &settings = peer_.engine().settings();
@@ -152,10 +154,14 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
     sched::PathView *views = room.at;
     Path            *usable[sched::max_paths];
     Carry            ways[sched::max_paths];
+    bool             direct[sched::max_paths];
     size_t           count = 0;
     sched::Nanos     now   = now_ns();
     LoadView        &loads = peer_.engine().loads();
     bool             full  = false;
+    /* It waits for a copy that has not begun, and for no NIC. */
+    bool             uncopied = transfer.from_gpu && piece == nullptr &&
+                                transfer.staged == nullptr;
     loads.refresh(now);
     peer_.engine().planning().refresh(now);
     if (ucs_unlikely(mending_ != 0)) {
@@ -170,14 +176,20 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
             continue;
         }
         bool ready = p.state == Path::State::Ready || connect(p);
+        Carry how  = ucs_likely(!peer_.failed()) ? carry(transfer, p) :
+                                                   Carry::Not;
         if (peer_.failed()) {
-            return pick;
+            return pick; /* and the transfer may have ended */
         }
-        Carry how = carry(transfer, p);
         if (how == Carry::Not) {
             continue;
         }
-        bool open     = ready && !p.blocked && how != Carry::NotYet;
+        direct[count] = ucs_unlikely(transfer.from_gpu) &&
+                        may_read_gpu(transfer, p, how);
+        uncopied     &= !direct_way(transfer, p, how);
+        bool open     = ready && !p.blocked && how != Carry::NotYet &&
+                        (ucs_likely(!transfer.from_gpu) || direct[count] ||
+                         may_read_copy(transfer, p, how));
         usable[count] = &p;
         ways[count]   = how;
         views[count]  = sched::view_of(p.meter, now, settings.limits, open);
@@ -198,7 +210,8 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
     }
     if (count == 0) {
         pick.none  = any_usable();
-        pick.stuck = (mending_ == 0 || pick.none) && transfer.assigned == 0 &&
+        pick.stuck = (mending_ == 0 || pick.none) &&
+                     transfer.rest() == transfer.length &&
                      !out_;
         if (!pick.stuck && mending_ != 0) {
             /* No path is whole, or none that can: TCP cannot read what a get
@@ -210,7 +223,7 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
     }
     size_t remaining          = piece != nullptr ?
                                     piece->length :
-                                    transfer.length - transfer.assigned;
+                                    transfer.rest();
     transfer.demand.remaining = sched::Bytes(remaining);
     transfer.demand.planned   = planned_;
     transfer.demand.backlog   = sched::Bytes(backlog_ - remaining);
@@ -221,6 +234,7 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
         if (full) {
             peer_.engine().room().wait(*this);
         }
+        pick.none = uncopied;
         return pick;
     }
     if (ucs_unlikely(peer_.engine().trace() != nullptr)) {
@@ -238,16 +252,11 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
                                    transfer.kind == Transfer::Kind::Get ?
                                        cap.get.max_zcopy : cap.put.max_zcopy);
     }
-    if (ucs_unlikely(transfer.from_gpu)) {
-        const Staged &staged = *transfer.staged;
-        size_t        there  = staged.offset + staged.length -
-                               transfer.assigned;
-        /* No crumb: the piece is about as long as a chunk. */
-        if (pick.length >= there ||
-            (there - pick.length < settings.limits.min_chunk.count() &&
-             (pick.how != Carry::Slot || there <= slots_size_))) {
-            pick.length = there;
-        }
+    pick.direct = direct[choice.path];
+    if (ucs_unlikely(pick.direct)) {
+        cut_direct(transfer, pick);
+    } else if (ucs_unlikely(transfer.from_gpu)) {
+        cut_staged(transfer, pick);
     }
     return pick;
 }

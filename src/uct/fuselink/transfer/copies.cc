@@ -55,12 +55,21 @@ void BulkSender::copy_ahead()
     const size_t least = peer_.engine().settings().limits.min_chunk.count();
     Slots       &slots = peer_.engine().slots_out();
     size_t       piece = 0;
-    while (!to_copy_.empty() && ahead_ < kAhead + paths_.size() &&
-           !peer_.failed()) {
-        Transfer &transfer = *to_copy_.front();
+    for (size_t turn = 0; turn < to_copy_.size() &&
+                          ahead_ < kAhead + paths_.size() && !peer_.failed();) {
+        Transfer &transfer = *to_copy_[turn];
         if (transfer.kind == Transfer::Kind::ServeGet &&
             !still_there(transfer)) {
             return; /* which ends it, when its turn comes */
+        }
+        size_t rest = transfer.tail - transfer.staged_until;
+        const size_t direct = for_direct(transfer);
+        if (peer_.failed()) {
+            return;
+        }
+        if (rest <= direct) {
+            ++turn;
+            continue;
         }
         char *slot = slots.take();
         if (slot == nullptr) {
@@ -68,7 +77,6 @@ void BulkSender::copy_ahead()
             return;
         }
         piece = piece != 0 ? piece : piece_length();
-        size_t rest   = transfer.length - transfer.staged_until;
         size_t length = std::min(piece, rest);
         if (rest - length < least && rest <= slots.size()) {
             length = rest;
@@ -94,8 +102,9 @@ void BulkSender::copy_ahead()
                                       transfer.last_staged->next) = staged;
         transfer.last_staged = staged;
         transfer.staged_until += length;
-        if (transfer.staged_until == transfer.length) {
-            to_copy_.pop_front();
+        if (transfer.staged_until == transfer.tail) {
+            to_copy_.erase(to_copy_.begin() +
+                           static_cast<std::ptrdiff_t>(turn));
         }
         ++transfer.outstanding;
         ++copying_;
@@ -151,6 +160,16 @@ void BulkSender::take_from(Transfer &transfer, size_t length)
     }
 }
 
+/* A NIC takes the transfer's last bytes from the GPU's memory: copies go towards
+ * them from the front. */
+void BulkSender::take_from_end(Transfer &transfer, size_t length)
+{
+    transfer.tail -= length;
+    if (transfer.staged_until == transfer.tail) {
+        to_copy_.erase(std::find(to_copy_.begin(), to_copy_.end(), &transfer));
+    }
+}
+
 /* Gives the slot back if nobody needs it any more. */
 void BulkSender::let_go(Staged &staged)
 {
@@ -165,10 +184,10 @@ void BulkSender::let_go(Staged &staged)
  * is read until then. */
 void BulkSender::drop_staged(Transfer &transfer)
 {
-    if (transfer.staged_until != transfer.length) {
+    if (transfer.staged_until != transfer.tail) {
         to_copy_.erase(std::find(to_copy_.begin(), to_copy_.end(),
                                  &transfer));
-        transfer.staged_until = transfer.length;
+        transfer.staged_until = transfer.tail;
     }
     for (Staged *staged = transfer.staged, *next; staged != nullptr;
          staged = next) {

@@ -30,6 +30,7 @@ struct Get {
     ucs_status_t          status = UCS_OK; /* of these */
     bool                  by_message = false;
     bool                  to_gpu = false; /* `buffer` is memory of a GPU */
+    bool                  named = false;  /* the peer's NICs may write there */
     Epochs::Id            epoch = 0;
 
     /* of the table */

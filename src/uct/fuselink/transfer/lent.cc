@@ -92,17 +92,18 @@ void BulkSender::on_slot_recall(const void *data, size_t length)
 }
 
 /* How a chunk for the peer's GPU would go on a path that has a put. */
-BulkSender::Carry BulkSender::carry_to_gpu(const Transfer &transfer,
+BulkSender::Carry BulkSender::carry_to_gpu(Transfer &transfer,
                                            const Path &path)
 {
+    if (opens(transfer, path)) {
+        return Carry::Hardware;
+    }
     if (credits_.held() == 0) {
         return Carry::Messages;
     }
     if (path.rail.reads()) { /* both ends must be registered */
-        Engine &engine = peer_.engine();
-        Region  *region = region_of(transfer);
-        unsigned slot   = path.remote.memory;
-        if (slot >= wire::kMaxRails || region == nullptr) {
+        unsigned slot = path.remote.memory;
+        if (slot >= wire::kMaxRails) {
             return Carry::Messages;
         }
         if (slots_keys_->state(slot) == NicKeys::State::Unknown) {
@@ -111,7 +112,7 @@ BulkSender::Carry BulkSender::carry_to_gpu(const Transfer &transfer,
         if (slots_keys_->state(slot) != NicKeys::State::Known ||
             slots_keys_->get(slot, path.rail.control().md()) ==
                 UCT_INVALID_RKEY ||
-            engine.nics().handle(*region, path.rail.memory()) == nullptr) {
+            !reads_source(transfer, path)) {
             return Carry::Messages;
         }
     }
@@ -120,26 +121,19 @@ BulkSender::Carry BulkSender::carry_to_gpu(const Transfer &transfer,
 
 /* Puts the chunk into a slot. What tells the peer follows on the path, in turn
  * with what goes by messages. */
-ucs_status_t BulkSender::post_to_slot(const Transfer &transfer, Path &path,
-                                      Chunk &chunk)
+ucs_status_t BulkSender::post_to_slot(Path &path, Chunk &chunk)
 {
-    uct_iov_t  iov{const_cast<char *>(data(chunk)), chunk.length,
-                   UCT_MEM_HANDLE_NULL, 0, 1};
     uct_rkey_t rkey = UCT_INVALID_RKEY;
-    Engine    &engine = peer_.engine();
-    if (path.rail.reads()) { /* carry_to_gpu() has seen that both are there */
-        rkey     = slots_keys_->get(path.remote.memory,
-                                    path.rail.control().md());
-        iov.memh = engine.nics().handle(*region_of(transfer),
-                                        path.rail.memory());
+    if (path.rail.reads()) { /* carry_to_gpu() has seen that it is there */
+        rkey = slots_keys_->get(path.remote.memory,
+                                path.rail.control().md());
     }
     chunk.loan      = credits_.take();
     chunk.comp.func = on_put;
     chunk.waits     = 2;
     uint64_t     to     = slots_base_ +
                           static_cast<uint64_t>(chunk.loan.slot) * slots_size_;
-    ucs_status_t status = uct_ep_put_zcopy(path.ep, &iov, 1, to, rkey,
-                                           &chunk.comp);
+    ucs_status_t status = put_chunk(chunk, to, rkey);
     if (status == UCS_OK) {
         chunk.waits = 1;
         return UCS_INPROGRESS; /* until the peer says more */

@@ -34,6 +34,10 @@ constexpr unsigned kMostBreaks = 4;
 /* or the same bytes with so many paths: most likely because of these bytes. */
 constexpr uint8_t kMostTries = 3;
 
+/* Of an interface's queue, so many that all that was in it has been seen, also if
+ * others fill it meanwhile: UCX takes 16 messages at a time of some 4000. */
+constexpr unsigned kMostPolls = 1024;
+
 /* Errors of a call, which say nothing of the connection. */
 bool is_calls_error(ucs_status_t status)
 {
@@ -156,9 +160,27 @@ void BulkSender::mend(Path &path, sched::Nanos now)
         uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, nullptr);
     }
     if (path.on_nic == 0 || now > path.until) {
-        tear_down(path);
+        take_last(path);
+        if (!peer_.failed()) {
+            tear_down(path);
+        }
     } else {
         peer_.engine().defer(peer_);
+    }
+}
+
+/* What a NIC has acknowledged may be left in its queue: the peer believes that
+ * we have heard of it, and with our end it would go away. */
+void BulkSender::take_last(Path &path)
+{
+    if (!path.rail.reads()) {
+        return; /* a stream acknowledges what was looked at */
+    }
+    Poller &poller = peer_.engine().poller();
+    for (unsigned polls = 0; polls < kMostPolls; ++polls) {
+        if (poller.poll_now(path.rail.poll_index()) == 0) {
+            return;
+        }
     }
 }
 

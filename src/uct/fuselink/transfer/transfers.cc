@@ -28,6 +28,9 @@ void BulkSender::free_transfer(Transfer *transfer)
 {
     transfer->live = false;
     transfer->keys.reset();
+    if (ucs_unlikely(transfer->key_token != 0)) {
+        peer_.drop_key_request(transfer->key_token);
+    }
     free_transfers_.push_back(transfer);
 }
 
@@ -78,7 +81,8 @@ void BulkSender::hand_over(Transfer *transfer)
 
 void BulkSender::serve_get(const void *buffer, size_t length, uint64_t remote,
                            const wire::OpId &op, const RegionKey &region,
-                           bool from_gpu, bool to_gpu)
+                           bool from_gpu, bool to_gpu,
+                           const RegionKey &to_region)
 {
     Transfer *transfer   = new_transfer();
     transfer->kind       = Transfer::Kind::ServeGet;
@@ -89,6 +93,7 @@ void BulkSender::serve_get(const void *buffer, size_t length, uint64_t remote,
     transfer->own_region = region;
     transfer->from_gpu   = from_gpu;
     transfer->to_gpu     = to_gpu;
+    transfer->remote_region = to_region;
     ++serving_;
     start(transfer);
 }
@@ -101,8 +106,8 @@ void BulkSender::drop_unassigned(Transfer *transfer)
     if (!transfer->queued) {
         return;
     }
-    backlog_          -= transfer->length - transfer->assigned;
-    transfer->assigned = transfer->length;
+    backlog_          -= transfer->rest();
+    transfer->assigned = transfer->tail;
     transfer->queued   = false;
     queue_.erase(std::find(queue_.begin(), queue_.end(), transfer));
     if (transfer->from_gpu) {

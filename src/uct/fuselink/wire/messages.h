@@ -21,7 +21,7 @@ namespace fuselink::wire {
 static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
-inline constexpr uint8_t kProtocolVersion = 6;
+inline constexpr uint8_t kProtocolVersion = 7;
 
 /* fuselink's own active message ids on a rail. All others are the user's:
  * those messages travel as they are, without a header. UCP uses 1 to 28. */
@@ -126,7 +126,8 @@ struct GetReq {
     uint64_t      length;
     uint64_t      region_key;
     uint32_t      region_id;
-    uint32_t      reserved;
+    uint32_t      local_id;  /* region of `local`, if memory of a GPU is at either */
+    uint64_t      local_key; /* end; 0, 0: NICs cannot write there */
 } __attribute__((packed));
 
 /* GetData: this header, then the bytes. The last one has no special mark:
