@@ -59,6 +59,6 @@ gpu_ucp/%.o: $(here)/ucp/%.cc $(here)/programs.mk
 programs: gpu_ucp/gpu_ucp
 gpu_ucp/gpu_ucp: $(ucp_objects) lib/$(cudart)
 	$(CXX) -o $@ $(ucp_objects) -L$(ucx_libdir) -lucp -lucs -Llib -lcudart \
-	    -lpthread -Wl,-rpath-link,lib
+	    -lpthread -ldl -rdynamic -Wl,-rpath-link,lib
 
 -include $(ucp_objects:.o=.d)

@@ -70,33 +70,53 @@ written_to_slots() {
     done
 }
 
+# gpu_cases LABEL PATTERNS [NAME=VALUE]...: what programs do with UCP.
+gpu_cases() {
+    local modules=$cudasim/modules/libuct_cuda.so.0
+    local -a patterns
+    over rc_verbs 0,1,2,3 UCX_TOPO_PRIO=default \
+        LD_PRELOAD="$library:$modules:${modules/uct/ucm}" "${@:3}"
+    settings+=("${gpu_wrapper[@]}")
+    program=$cudasim/gpu_ucp/gpu_ucp logs=$cudasim
+    all_cases=$(LD_LIBRARY_PATH=$cudasim/lib "$program" list)
+    read -ra patterns <<<"$2"
+    run_cases "$1" "$guest" host1 "${patterns[@]}"
+}
+
 gpu_programs() {
-    local what
     check "gpu: messages between GPUs are written by every NIC" written_to_slots
+    # The first ones are copied, until connections and keys are there.
+    check "gpu: MPI p2p, read and written by NICs" copied 0 20 p2p
+    local -a gpu_wrapper=("$here/peermem")
+    gpu_cases gpu mend.gpu_gpu CUDASIM_PEERMEM=1
+}
+
+more_gpu_programs() {
+    local what
     for what in managed alltoallv; do
-        check "gpu: MPI $what" gpu_job rc_verbs "$what"
+        check "gpu.more: MPI $what" gpu_job rc_verbs "$what"
     done
-    check "gpu: MPI p2p, late by chance, one slot each way" gpu_job rc_verbs \
+    check "gpu.more: MPI p2p, late by chance, one slot each way" gpu_job rc_verbs \
         p2p -x CUDASIM_JITTER=3ms -x UCX_FUSELINK_RELAY_MEMORY=64k \
         -x UCX_FUSELINK_GPU_CHUNK=32k
-    check "gpu: MPI p2p over ud" gpu_job ud_verbs p2p
-    check "gpu: MPI p2p, RDMA and TCP NICs" gpu_job rc_verbs,tcp p2p
-    check "gpu: MPI p2p, copied by UCX" gpu_job rc_verbs p2p \
+    check "gpu.more: MPI p2p over ud" gpu_job ud_verbs p2p
+    check "gpu.more: MPI p2p, RDMA and TCP NICs" gpu_job rc_verbs,tcp p2p
+    check "gpu.more: MPI p2p, copied by UCX" gpu_job rc_verbs p2p \
         -x UCX_FUSELINK_GPU_COPIES=n
-    # The first ones are, until connections and keys are there.
-    for what in p2p alltoallv; do
-        check "gpu: MPI $what, read and written by NICs" copied 0 20 "$what"
-    done
-    check "gpu: managed memory, which NICs do not" direct_job managed
+    check "gpu.more: MPI alltoallv, read and written by NICs" copied 0 20 alltoallv
+    check "gpu.more: managed memory, which NICs do not" direct_job managed
     # Two of three kinds of messages are from a GPU, and two to one. One NIC of four
     # does without copies, or none.
     nearest 2 >"$work/nearest"
-    check "gpu: MPI p2p, read and written by the nearest NIC" copied 40 60 p2p \
+    check "gpu.more: MPI p2p, read and written by the nearest NIC" copied 40 60 p2p \
         -x UCX_FUSELINK_TOPOLOGY="$work/nearest"
-    check "gpu: MPI p2p, read and written by all NICs, however near" copied 0 20 p2p \
-        -x UCX_FUSELINK_TOPOLOGY="$work/nearest" -x UCX_FUSELINK_GPU_DIRECT=y
-    check "gpu: MPI p2p, NICs kept away from the GPU" copied 60 75 p2p \
+    check "gpu.more: MPI p2p, read and written by all NICs, however near" copied 0 20 \
+        p2p -x UCX_FUSELINK_TOPOLOGY="$work/nearest" -x UCX_FUSELINK_GPU_DIRECT=y
+    check "gpu.more: MPI p2p, NICs kept away from the GPU" copied 60 75 p2p \
         -x UCX_FUSELINK_GPU_DIRECT=n
+    gpu_cases gpu.more 'mend.*'
+    local -a gpu_wrapper=("$here/peermem")
+    gpu_cases gpu.more.direct 'mend.gpu_host mend.host_gpu' CUDASIM_PEERMEM=1
 }
 
 cudasim=$("$top/test/cudasim/build" 2>"$work/cudasim.log")
@@ -106,7 +126,8 @@ case $? in
     export FUSELINK_CUDASIM=$cudasim
     if guest_up gpus --rdma --hosts 2 --nics 4 --rate 16mbit --tcp-nics 1 \
         --tcp-rate 16mbit --gpus 2; then
-        gpu_programs
+        ! wanted gpu || gpu_programs
+        ! wanted gpu.more || more_gpu_programs
     fi
     ;;
 3) skip "gpu" "$(tail -n 1 "$work/cudasim.log" | sed 's/^build: //')" ;;

@@ -9,7 +9,7 @@ int main(int argc, char **argv)
     using namespace fltest;
 
     std::vector<Case> cases;
-    for (auto group : {gpu_tag_cases, gpu_am_cases, gpu_rma_cases}) {
+    for (auto group : {gpu_tag_cases, gpu_am_cases, gpu_rma_cases, gpu_mend_cases}) {
         for (Case &test : group()) {
             cases.push_back(std::move(test));
         }

@@ -4,10 +4,10 @@
  * the others carry on, and its NIC is used again. */
 
 #include "harness/nics.h"
+#include "harness/sockets.h"
 #include "../stack/link.h"
 #include "../stack/stream.h"
 #include "cases.h"
-#include "sockets.h"
 
 #include <algorithm>
 #include <cstring>

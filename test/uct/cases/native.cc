@@ -4,9 +4,9 @@
  * with RDMA NICs, see test/verbs. */
 
 #include "../stack/link.h"
-#include "../stack/queue_pairs.h"
 #include "../stack/registrations.h"
 #include "harness/nics.h"
+#include "harness/queue_pairs.h"
 #include "cases.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 
 #if __has_include(<infiniband/verbs.h>)
 
-#include "verbs.h"
+#include "harness/verbs.h"
 
 #include <atomic>
 #include <cerrno>

@@ -29,7 +29,7 @@ struct PackedNicKey { /* then the key itself */
 constexpr uint8_t kKeyMagic   = 0xf6;
 constexpr uint8_t kKeyVersion = 3;
 
-constexpr uint8_t kKeyOnGpu = 1; /* no NIC writes it, nor does the CPU */
+constexpr uint8_t kKeyOnGpu = 1; /* the CPU does not write it */
 
 /* What UCP adds to the keys of a region, and room to spare for another
  * transport's. */

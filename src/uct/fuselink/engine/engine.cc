@@ -495,7 +495,7 @@ ucs_status_t Engine::on_chunk_am(void *arg, void *data, size_t length,
     }
     Get *get = engine.gets_.find(chunk.op);
     if (get == nullptr || get->by_message ||
-        chunk.length > get->length - get->landed) {
+        chunk.length > get->missing()) {
         ucs_debug("fuselink: chunk that nobody asked for");
         return UCS_OK;
     }

@@ -64,8 +64,10 @@ private:
 /** What a uct_rkey_t of fuselink points to. */
 struct RemoteKey {
     RegionKey                region;
-    bool                     on_gpu = false; /* by slots or messages only */
-    std::shared_ptr<NicKeys> nics; /* shared with transfers in progress */
+    bool                     on_gpu = false; /* of a GPU */
+    /* Shared with transfers in progress. Null if there are none: memory of a GPU
+     * is then reached by slots or messages only. */
+    std::shared_ptr<NicKeys> nics;
 };
 
 } // namespace fuselink

@@ -141,7 +141,7 @@ bool Peer::find_target(const wire::DataPart &part, size_t length,
     memcpy(&target.op, &part.key, sizeof(target.op));
     Get *get = engine_.gets().find(target.op);
     if (get == nullptr || get->peer != this || get->by_message ||
-        length > get->length - get->landed - get->arriving ||
+        length > get->missing() || length > get->length ||
         part.target > get->length - length) {
         return false;
     }
@@ -173,7 +173,9 @@ void Peer::on_data_part(const wire::DataPart &part, const char *data,
         status = UCS_ERR_IO_ERROR;
         ucs_debug("fuselink: peer %016lx: part of a chunk without those before",
                   uuid_);
-    } else if (find_target(part, length, target)) {
+    } else if (find_target(part, length, target) &&
+               onto_gpu_.goes_on(part, target.get != nullptr ? &target.op :
+                                                               nullptr)) {
         status = UCS_OK;
         gpu    = target.on_gpu;
         if (gpu) {
@@ -185,6 +187,9 @@ void Peer::on_data_part(const wire::DataPart &part, const char *data,
         } else {
             memcpy(target.to, data, length);
             if (target.get != nullptr) {
+                if (!arrival.of_get || arrival.get != target.op) {
+                    arrival.length = 0;
+                }
                 arrival.of_get  = true;
                 arrival.get     = target.op;
                 arrival.length += length;

@@ -52,6 +52,18 @@ void Landings::part(const wire::DataPart &part, char *to, const void *data,
     }
 }
 
+bool Landings::goes_on(const wire::DataPart &part, const wire::OpId *get) const
+{
+    auto it = open_.find({part.rail, part.remote});
+    if ((part.place & wire::kPartFirst) || it == open_.end() ||
+        it->second.empty() || it->second.back()->whole) {
+        return true;
+    }
+    const Chunk &chunk = *it->second.back();
+    return chunk.of_get == (get != nullptr) &&
+           (get == nullptr || chunk.get == *get);
+}
+
 bool Landings::after(const wire::DataPart &part, ucs_status_t status)
 {
     auto it = open_.find({part.rail, part.remote});
@@ -63,10 +75,7 @@ bool Landings::after(const wire::DataPart &part, ucs_status_t status)
         add(queue, part);
     }
     Chunk &chunk = *queue.back();
-    if (chunk.slot != nullptr) { /* with what came before */
-        peer_.engine().slots_in().give(chunk.slot);
-        chunk.slot = nullptr;
-    }
+    drop_slot(chunk); /* with what came before */
     chunk.status = status != UCS_OK ? status : chunk.status;
     chunk.whole  = true;
     answer(queue);
@@ -177,10 +186,7 @@ void Landings::emptied(Chunk &chunk, char *slot)
 /* Bytes of it are in the GPU's memory, or never will be. */
 void Landings::landed(Chunk &chunk, size_t length)
 {
-    if (!chunk.of_get) {
-        return;
-    }
-    Get *get = peer_.engine().gets().find(chunk.get);
+    Get *get = find_get(chunk);
     if (get == nullptr) {
         return;
     }
@@ -188,6 +194,7 @@ void Landings::landed(Chunk &chunk, size_t length)
     if (chunk.status != UCS_OK) {
         get->status = chunk.status;
     } else if (get->status == UCS_OK) {
+        chunk.counted += length;
         peer_.on_landed(*get, length);
         return;
     }
@@ -213,6 +220,63 @@ void Landings::answer(Queue &queue)
         queue.pop_front();
         if (!peer_.failed()) {
             peer_.send_control(&ack, sizeof(ack));
+        }
+    }
+}
+
+bool Landings::settle(uint8_t rail, uint8_t remote)
+{
+    auto it = open_.find({rail, remote});
+    if (it == open_.end()) {
+        return true;
+    }
+    Queue &queue = it->second;
+    std::erase_if(queue, [this](const std::unique_ptr<Chunk> &chunk) {
+        if (chunk->whole) {
+            return false;
+        }
+        drop_slot(*chunk);
+        if (chunk->copies != 0) {
+            return false;
+        }
+        Get *get = find_get(*chunk);
+        if (get != nullptr) {
+            get->landed -= chunk->counted;
+        }
+        return true;
+    });
+    answer(queue);
+    return queue.empty();
+}
+
+/* Bytes of it that are not being copied. */
+void Landings::drop_slot(Chunk &chunk)
+{
+    if (chunk.slot == nullptr) {
+        return;
+    }
+    emptied(chunk, chunk.slot);
+    chunk.slot = nullptr;
+    Get *get   = find_get(chunk);
+    if (get != nullptr) {
+        get->arriving -= chunk.filled;
+    }
+}
+
+/* The operation of ours that it is of, if that is open. */
+Get *Landings::find_get(const Chunk &chunk) const
+{
+    return chunk.of_get ? peer_.engine().gets().find(chunk.get) : nullptr;
+}
+
+void Landings::end()
+{
+    wait();
+    for (auto &[path, queue] : open_) {
+        for (auto &chunk : queue) {
+            if (chunk != nullptr) {
+                drop_slot(*chunk);
+            }
         }
     }
 }

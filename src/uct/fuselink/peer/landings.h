@@ -13,6 +13,7 @@
 namespace fuselink {
 
 class Peer;
+struct Get;
 
 /**
  * Chunks that come from one peer for memory of GPUs, put into slots or by
@@ -30,6 +31,8 @@ public:
     /** Ends what is being copied. */
     ~Landings() { wait(); }
 
+    /** A part that goes on with a chunk is for the same operation. */
+    bool goes_on(const wire::DataPart &part, const wire::OpId *get) const;
     /** A part, for `to` in memory of a GPU, that was checked. `get` is its
      *  operation, if it is of one of ours. */
     void part(const wire::DataPart &part, char *to, const void *data,
@@ -45,8 +48,14 @@ public:
      *  acknowledgement waits for those before it. False if there are none. */
     bool after(const wire::DataPart &part, ucs_status_t status);
 
+    /** Nothing more comes on a path: drops what has come of a chunk that is not
+     *  whole. True when all others were copied and acknowledged. */
+    bool settle(uint8_t rail, uint8_t remote);
+
     /** Returns when nothing is being copied any more. */
     void wait();
+    /** The same, and nothing more comes. */
+    void end();
 
 private:
     struct Chunk;
@@ -70,6 +79,7 @@ private:
         char        *slot = nullptr;       /* that parts are put together in */
         char        *to = nullptr;         /* where that goes */
         size_t       filled = 0;
+        size_t       counted = 0;          /* bytes that its get has */
     };
     using Queue = std::deque<std::unique_ptr<Chunk>>;
 
@@ -80,6 +90,8 @@ private:
     void end(Copy *copy);
     void emptied(Chunk &chunk, char *slot);
     void landed(Chunk &chunk, size_t length);
+    void drop_slot(Chunk &chunk);
+    Get *find_get(const Chunk &chunk) const;
     void answer(Queue &queue);
     static void on_copied(uct_completion_t *comp);
 

@@ -80,6 +80,11 @@ void Peer::on_slot_back(const void *data, size_t length)
 void Peer::on_slot_full(const wire::DataPart &part, const wire::InSlot &in)
 {
     const SlotLoan loan{in.name.slot, in.name.turn};
+    Arrival &arrival = arrivals_[{part.rail, part.remote}];
+    if (wire::chunk_before(part.chunk, arrival.from)) {
+        return; /* it is sent again, and the peer still has the slot */
+    }
+    arrival.from = wire::chunk_mark(arrival.from, part.chunk);
     if (!engine_.has_hop() ||
         !engine_.slots_in().ledger().fill(session_, loan)) {
         ucs_error("fuselink: peer %016lx has filled slot %u, which it does not "
@@ -116,7 +121,7 @@ void Peer::on_slot_full(const wire::DataPart &part, const wire::InSlot &in)
 void Peer::end_lending()
 {
     if (engine_.has_hop()) {
-        onto_gpu_.wait();
+        onto_gpu_.end();
         engine_.slots_in().ledger().forget(
             session_, !leave_.is_stopped && !leave_.is_gone);
     }

@@ -111,6 +111,7 @@ void Peer::advance_leave()
                      "it has stopped: gets from it end with '%s' although it "
                      "may still write to their memory", uuid_, kLeaveTime,
                      ucs_status_string(failed_));
+            bulk_.close(); /* so that at least no NIC does */
             end_gets(failed_, true);
         }
     }
@@ -272,6 +273,7 @@ void Peer::abandon()
     if (control_ != nullptr) {
         uct_ep_flush(control_, UCT_FLUSH_FLAG_CANCEL, nullptr);
     }
+    bulk_.close(); /* no NIC writes to their memory any more */
     end_gets(failed_, true);
     end_flushes(nullptr, failed_);
     check_cancels();

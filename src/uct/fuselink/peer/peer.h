@@ -202,6 +202,8 @@ public:
     void on_data_part(const wire::DataPart &part, const char *data,
                       size_t length);
 
+    /** It waits to hear that we are quiet on this path of its. */
+    bool owes_quiet(uint8_t from, uint8_t own) const;
     /** What it has on its way to our rail, as it said not long ago. */
     sched::Bytes inflow(size_t rail, sched::Nanos now) const;
 
@@ -394,8 +396,8 @@ private:
     ucs_status_t request_get(PeerUser &user, Get &get, const wire::OpId &op,
                              const Region *region, uint64_t remote,
                              RemoteKey &key);
-    static void  name_region(wire::GetReq &request, Get &get,
-                             const Region *region, bool from_gpu);
+    void         name_region(wire::GetReq &request, Get &get,
+                             const Region *region, bool from_gpu) const;
     void         on_get_request(const void *data, size_t length);
     void         serve_waiting();
     void         serve(const wire::GetReq &request);

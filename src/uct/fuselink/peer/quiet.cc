@@ -76,6 +76,12 @@ void Peer::quieten()
     }
 }
 
+bool Peer::owes_quiet(uint8_t from, uint8_t own) const
+{
+    auto it = arrivals_.find({from, own});
+    return it != arrivals_.end() && it->second.broken;
+}
+
 bool Peer::quiet(uint8_t from, uint8_t own, Arrival &arrival)
 {
     if (!bulk_.torn_down(own, from)) {
@@ -91,6 +97,13 @@ bool Peer::quiet(uint8_t from, uint8_t own, Arrival &arrival)
         if (arrival.empty < kEmptyPolls) {
             return false;
         }
+    }
+    if (rail.reads() && !rail.by_ep()) {
+        engine_.poller().drain(rail.poll_index()); /* no link has done it */
+    }
+    arrival.from = arrival.next; /* what is late is dropped from now on */
+    if (!onto_gpu_.settle(from, own)) {
+        return false;
     }
     bulk_.drop_inbound(own, from);
     return true;
@@ -113,7 +126,7 @@ void Peer::on_landed_word(const void *data, size_t length)
     }
     Get *get = engine_.gets().find(message.op);
     if (get == nullptr || get->peer != this || get->by_message ||
-        message.length > get->length - get->landed) {
+        message.length > get->missing()) {
         ucs_debug("fuselink: word of bytes that nobody asked for");
         return;
     }

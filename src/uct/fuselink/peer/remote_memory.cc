@@ -221,9 +221,10 @@ ucs_status_t Peer::put_zcopy(PeerUser &user, const uct_iov_t *iov,
 /* Where a GPU is at one end, the peer's NICs may write the answer, if ours reach the
  * memory. Otherwise ours would have read it, if there are NICs that do. */
 void Peer::name_region(wire::GetReq &request, Get &get, const Region *region,
-                       bool from_gpu)
+                       bool from_gpu) const
 {
     if ((from_gpu || (request.header.flags & wire::kGetToGpu)) &&
+        engine_.nics().count() != 0 &&
         region != nullptr && region->for_nics()) {
         request.local_id  = region->key.id;
         request.local_key = region->key.key;

@@ -123,8 +123,7 @@ void Peer::on_get_cancel(const void *data, size_t length)
         return;
     }
     auto same = [&](const wire::GetReq &request) {
-        return request.op.slot == message.op.slot &&
-               request.op.generation == message.op.generation;
+        return request.op == message.op;
     };
     unserved_.erase(std::remove_if(unserved_.begin(), unserved_.end(), same),
                     unserved_.end());

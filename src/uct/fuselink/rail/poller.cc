@@ -11,6 +11,10 @@ namespace {
 
 constexpr uint32_t kWakeIndex = UINT32_MAX; /* not an interface */
 
+/* So many that all that was in a queue has been seen, also if others fill it
+ * meanwhile: UCX takes 16 messages at a time of some 4000. */
+constexpr unsigned kMostPolls = 1024;
+
 } // namespace
 
 Poller::Poller()
@@ -132,6 +136,12 @@ void Poller::cool(unsigned index)
         }
     }
     hot_ &= ~bit;
+}
+
+void Poller::drain(unsigned index)
+{
+    for (unsigned polls = 0; polls < kMostPolls && poll(index) != 0; ++polls) {
+    }
 }
 
 unsigned Poller::poll_cold()

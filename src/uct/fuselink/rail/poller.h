@@ -57,6 +57,8 @@ public:
 
     /** Polls one of them now. */
     unsigned poll_now(unsigned index) { return poll(index); }
+    /** Polls one until all has been looked at that it has now. */
+    void drain(unsigned index);
 
     /** Keeps an interface hot until release(); nests. */
     void hold(unsigned index)

@@ -103,6 +103,9 @@ void BulkSender::pump()
     pumping_ = true;
     do {
         again_ = starved_ = false;
+        if (ucs_unlikely(!again_queue_.empty())) {
+            copy_pieces();
+        }
         if (ucs_unlikely(!to_copy_.empty())) {
             copy_ahead();
         }
@@ -178,7 +181,9 @@ bool BulkSender::post_chunk(Transfer &transfer, const Pick &pick,
     chunk->path        = &path;
     chunk->length      = length;
     chunk->traced      = 0;
-    chunk->staged      = pick.direct ? nullptr : transfer.staged;
+    chunk->staged      = piece != nullptr ? piece->staged :
+                         pick.direct      ? nullptr :
+                                            transfer.staged;
     chunk->offset      = piece != nullptr ? piece->offset :
                          pick.direct      ? transfer.tail - length :
                                             transfer.assigned;
@@ -218,7 +223,10 @@ bool BulkSender::post_chunk(Transfer &transfer, const Pick &pick,
         }
         peer_.engine().poller().hold(path.poll_index());
         if (chunk->staged != nullptr) {
-            take_from(transfer, length);
+            ++chunk->staged->users;
+            if (piece == nullptr) {
+                take_from(transfer, length);
+            }
         }
         backlog_ -= length;
         if (ucs_likely(piece == nullptr)) {
@@ -252,12 +260,14 @@ bool BulkSender::post_chunk(Transfer &transfer, const Pick &pick,
     path.on_nic  -= !messages;
     free_chunk(chunk);
     --in_flight_;
+    const bool gone = transfer.kind == Transfer::Kind::ServeGet &&
+                      !still_there(transfer);
     if (--transfer.outstanding == 0 && !transfer.queued) {
         finish(&transfer); /* it failed inside the call */
     }
     if (status == UCS_ERR_NO_RESOURCE) {
         block(path);
-    } else {
+    } else if (!gone) { /* then it ends with its next turn */
         post_failed(path, status);
     }
     return false;
@@ -387,10 +397,7 @@ void BulkSender::chunk_done(Chunk *chunk)
     if (ucs_unlikely(status != UCS_OK) && lose(chunk)) {
         return;
     }
-    if (chunk->staged != nullptr) {
-        --chunk->staged->users;
-        let_go(*chunk->staged);
-    }
+    release_staged(chunk->staged);
     off_path(*chunk, status == UCS_OK);
     bool serves = transfer->kind == Transfer::Kind::ServeGet &&
                   !chunk->by_messages;

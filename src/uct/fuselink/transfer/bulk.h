@@ -35,7 +35,7 @@ struct Staged {
     size_t           offset; /* in the transfer */
     size_t           length;
     char            *slot;
-    unsigned         users;  /* chunks that read it */
+    unsigned         users;  /* chunks and pieces that are in it */
     bool             copying;
     bool             passed; /* nothing more will be cut from it */
     Staged          *next;   /* of the transfer, or free */
@@ -113,6 +113,7 @@ struct Piece {
     size_t    offset;
     size_t    length;
     uint8_t   tries;
+    Staged   *staged; /* of a GPU: null until its copy begins */
 };
 
 /**
@@ -263,6 +264,7 @@ private:
     ucs_status_t post_hardware(Transfer &transfer, Path &path, Chunk &chunk);
     const char *data(const Chunk &chunk) const;
     void      ask_for_slots();
+    void      give_back_slots();
     Carry     carry_to_gpu(Transfer &transfer, const Path &path);
     bool      opens(Transfer &transfer, const Path &path);
     bool      awaits_key(const Transfer &transfer, const Path &path) const;
@@ -271,8 +273,7 @@ private:
     uct_mem_h slots_handle(const Path &path) const;
     bool      reads_source(const Transfer &transfer, const Path &path) const;
     ucs_status_t put_chunk(Chunk &chunk, uint64_t to, uct_rkey_t rkey);
-    bool      may_read_copy(const Transfer &transfer, const Path &path,
-                            Carry how) const;
+    bool      may_read_copy(const Path &path, Carry how) const;
     bool      direct_way(const Transfer &transfer, const Path &path,
                          Carry how) const;
     bool      may_read_gpu(const Transfer &transfer, const Path &path,
@@ -286,7 +287,11 @@ private:
     void      slot_step(Chunk *chunk, ucs_status_t status);
     void      room_again();
     size_t    piece_length() const;
+    size_t    most_ahead() const;
     void      copy_ahead();
+    Staged   *new_staged(Transfer &transfer, size_t offset, size_t length);
+    void      copy(Staged &staged);
+    void      release_staged(Staged *staged);
     void      copied(Staged &staged);
     void      take_from(Transfer &transfer, size_t length);
     void      let_go(Staged &staged);
@@ -312,9 +317,10 @@ private:
     void      requeue(Chunk *chunk);
     void      end_lost(Path &path, ucs_status_t status);
     void      drop_pieces(Transfer &transfer);
+    void      copy_pieces();
     bool      mend();
     void      mend(Path &path, sched::Nanos now);
-    void      take_last(Path &path);
+    void      take_last(const Path &path);
     void      tear_down(Path &path);
     void      revive(sched::Nanos now);
     bool      waits() const { return !queue_.empty() || !again_queue_.empty(); }
@@ -338,11 +344,13 @@ private:
     void      drop_unassigned(Transfer *transfer);
     void      stop(Transfer *transfer, ucs_status_t status);
     bool      still_there(const Transfer &transfer) const;
+    bool      still_there(const Piece &piece) const;
     Chunk    *new_chunk();
     void      free_chunk(Chunk *chunk);
     Transfer *new_transfer();
     void      free_transfer(Transfer *transfer);
 
+    static bool         is_calls_error(ucs_status_t status);
     static void         on_chunk(uct_completion_t *comp);
     static void         on_put(uct_completion_t *comp);
     static void         on_copied(uct_completion_t *comp);
@@ -394,6 +402,7 @@ private:
     RegionKey                          slots_region_;
     std::shared_ptr<NicKeys>           slots_keys_;
     bool                               asked_slots_ = false;
+    size_t                             slots_keep_  = SIZE_MAX; /* no more */
     bool                               reads_       = false;
     bool                               pumping_ = false;
     bool                               again_   = false;

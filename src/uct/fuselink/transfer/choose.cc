@@ -143,10 +143,12 @@ BulkSender::Carry BulkSender::carry(Transfer &transfer, Path &path)
 BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
 {
     Pick pick;
-    const bool staged = !transfer.from_gpu || (transfer.staged != nullptr &&
-                                               !transfer.staged->copying);
-    if (ucs_unlikely(!staged && piece == nullptr &&
-                     !peer_.engine().nics().any_for_gpus())) {
+    const Staged *copy = piece != nullptr ? piece->staged : transfer.staged;
+    const bool there   = !transfer.from_gpu ||
+                         (copy != nullptr && !copy->copying);
+    if (ucs_unlikely(!there && (piece != nullptr ||
+                                !peer_.engine().nics().any_for_gpus()))) {
+        pick.none = piece != nullptr;
         return pick; /* copied() comes back */
     }
     const EngineSettings &settings = peer_.engine().settings();
@@ -184,12 +186,16 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
         if (how == Carry::Not) {
             continue;
         }
-        direct[count] = ucs_unlikely(transfer.from_gpu) &&
+        direct[count] = ucs_unlikely(transfer.from_gpu) && piece == nullptr &&
                         may_read_gpu(transfer, p, how);
         uncopied     &= !direct_way(transfer, p, how);
+        if (ucs_unlikely(transfer.from_gpu) && !direct[count] &&
+            how != Carry::NotYet && !may_read_copy(p, how)) {
+            how = Carry::Messages; /* it reads the GPU's memory, not ours */
+        }
         bool open     = ready && !p.blocked && how != Carry::NotYet &&
                         (ucs_likely(!transfer.from_gpu) || direct[count] ||
-                         may_read_copy(transfer, p, how));
+                         (there && may_read_copy(p, how)));
         usable[count] = &p;
         ways[count]   = how;
         views[count]  = sched::view_of(p.meter, now, settings.limits, open);
@@ -234,7 +240,9 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
         if (full) {
             peer_.engine().room().wait(*this);
         }
-        pick.none = uncopied;
+        /* Or the policy waits for a NIC that others have copies for. */
+        pick.none = uncopied || (transfer.from_gpu && piece == nullptr &&
+                                 transfer.staged == nullptr && in_flight_ == 0);
         return pick;
     }
     if (ucs_unlikely(peer_.engine().trace() != nullptr)) {
@@ -255,7 +263,7 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
     pick.direct = direct[choice.path];
     if (ucs_unlikely(pick.direct)) {
         cut_direct(transfer, pick);
-    } else if (ucs_unlikely(transfer.from_gpu)) {
+    } else if (ucs_unlikely(transfer.from_gpu) && piece == nullptr) {
         cut_staged(transfer, pick);
     }
     return pick;

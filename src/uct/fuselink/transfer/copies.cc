@@ -48,19 +48,26 @@ size_t BulkSender::piece_length() const
     return std::min<size_t>(longest.count(), peer_.engine().slots_out().size());
 }
 
+/* Pieces that are copied, or being so, and not sent. */
+size_t BulkSender::most_ahead() const
+{
+    return kAhead + paths_.size();
+}
+
 /* Copying is apart from sending: a path is chosen when the bytes are there, and
  * the windows of NICs count what NICs do. */
 void BulkSender::copy_ahead()
 {
     const size_t least = peer_.engine().settings().limits.min_chunk.count();
-    Slots       &slots = peer_.engine().slots_out();
+    const size_t longest = peer_.engine().slots_out().size();
     size_t       piece = 0;
     for (size_t turn = 0; turn < to_copy_.size() &&
-                          ahead_ < kAhead + paths_.size() && !peer_.failed();) {
+                          ahead_ < most_ahead() && !peer_.failed();) {
         Transfer &transfer = *to_copy_[turn];
         if (transfer.kind == Transfer::Kind::ServeGet &&
             !still_there(transfer)) {
-            return; /* which ends it, when its turn comes */
+            ++turn; /* pump() ends it, when its turn comes */
+            continue;
         }
         size_t rest = transfer.tail - transfer.staged_until;
         const size_t direct = for_direct(transfer);
@@ -71,33 +78,15 @@ void BulkSender::copy_ahead()
             ++turn;
             continue;
         }
-        char *slot = slots.take();
-        if (slot == nullptr) {
-            peer_.engine().room().wait(*this); /* until a chunk has ended */
-            return;
-        }
         piece = piece != 0 ? piece : piece_length();
         size_t length = std::min(piece, rest);
-        if (rest - length < least && rest <= slots.size()) {
+        if (rest - length < least && rest <= longest) {
             length = rest;
         }
-        Staged *staged = free_staged_;
-        if (staged != nullptr) {
-            free_staged_ = staged->next;
-        } else {
-            staged_pool_.push_back(std::make_unique<Staged>());
-            staged = staged_pool_.back().get();
+        Staged *staged = new_staged(transfer, transfer.staged_until, length);
+        if (staged == nullptr) {
+            return;
         }
-        arm(staged->comp, on_copied);
-        staged->sender   = this;
-        staged->transfer = &transfer;
-        staged->offset   = transfer.staged_until;
-        staged->length   = length;
-        staged->slot     = slot;
-        staged->users    = 0;
-        staged->copying  = true;
-        staged->passed   = false;
-        staged->next     = nullptr;
         (transfer.staged == nullptr ? transfer.staged :
                                       transfer.last_staged->next) = staged;
         transfer.last_staged = staged;
@@ -106,17 +95,57 @@ void BulkSender::copy_ahead()
             to_copy_.erase(to_copy_.begin() +
                            static_cast<std::ptrdiff_t>(turn));
         }
-        ++transfer.outstanding;
-        ++copying_;
-        ++in_flight_;
         ++ahead_;
-        ucs_status_t status = peer_.engine().copy_out(
-            slot, transfer.buffer + staged->offset, length,
-            ahead_ < copying_ + kEnough + paths_.size(), &staged->comp);
-        if (status != UCS_INPROGRESS) {
-            staged->comp.status = status;
-            copied(*staged);
+        copy(*staged);
+    }
+}
+
+/* A slot for a piece of the transfer; null if there is none, until a chunk has
+ * ended. */
+Staged *BulkSender::new_staged(Transfer &transfer, size_t offset, size_t length)
+{
+    Slots &slots = peer_.engine().slots_out();
+    char  *slot  = slots.take();
+    if (slot == nullptr) {
+        if (slots.ready()) {
+            peer_.engine().room().wait(*this);
+        } else {
+            peer_.fail(UCS_ERR_NO_MEMORY);
         }
+        return nullptr;
+    }
+    Staged *staged = free_staged_;
+    if (staged != nullptr) {
+        free_staged_ = staged->next;
+    } else {
+        staged_pool_.push_back(std::make_unique<Staged>());
+        staged = staged_pool_.back().get();
+    }
+    staged->sender   = this;
+    staged->transfer = &transfer;
+    staged->offset   = offset;
+    staged->length   = length;
+    staged->slot     = slot;
+    staged->users    = 0;
+    staged->copying  = true;
+    staged->passed   = false;
+    staged->next     = nullptr;
+    return staged;
+}
+
+/* Begins to fill it; its failure may end the transfer, and the peer. */
+void BulkSender::copy(Staged &staged)
+{
+    arm(staged.comp, on_copied);
+    ++staged.transfer->outstanding;
+    ++copying_;
+    ++in_flight_;
+    ucs_status_t status = peer_.engine().copy_out(
+        staged.slot, staged.transfer->buffer + staged.offset, staged.length,
+        ahead_ < copying_ + kEnough + paths_.size(), &staged.comp);
+    if (status != UCS_INPROGRESS) {
+        staged.comp.status = status;
+        copied(staged);
     }
 }
 
@@ -130,7 +159,6 @@ void BulkSender::copied(Staged &staged)
 {
     Transfer    *transfer = staged.transfer;
     ucs_status_t status   = staged.comp.status;
-    staged.copying        = false;
     --copying_;
     --in_flight_;
     --transfer->outstanding;
@@ -141,6 +169,7 @@ void BulkSender::copied(Staged &staged)
         drop_unassigned(transfer);
         peer_.fail(status);
     }
+    staged.copying = false; /* so that nobody else has let go of it */
     let_go(staged);
     if (transfer->over()) {
         finish(transfer);
@@ -152,7 +181,6 @@ void BulkSender::copied(Staged &staged)
 void BulkSender::take_from(Transfer &transfer, size_t length)
 {
     Staged &staged = *transfer.staged;
-    ++staged.users;
     if (transfer.assigned + length == staged.offset + staged.length) {
         transfer.staged = staged.next;
         staged.passed   = true;
@@ -167,6 +195,15 @@ void BulkSender::take_from_end(Transfer &transfer, size_t length)
     transfer.tail -= length;
     if (transfer.staged_until == transfer.tail) {
         to_copy_.erase(std::find(to_copy_.begin(), to_copy_.end(), &transfer));
+    }
+}
+
+/* A chunk or a piece needs it no more; null if that was in none. */
+void BulkSender::release_staged(Staged *staged)
+{
+    if (staged != nullptr) {
+        --staged->users;
+        let_go(*staged);
     }
 }
 

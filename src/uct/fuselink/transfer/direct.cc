@@ -93,13 +93,11 @@ bool BulkSender::reads_source(const Transfer &transfer, const Path &path) const
            slots_handle(path) != nullptr;
 }
 
-/* Something is copied that can go that way. */
-bool BulkSender::may_read_copy(const Transfer &transfer, const Path &path,
-                               Carry how) const
+/* What is copied can go that way. */
+bool BulkSender::may_read_copy(const Path &path, Carry how) const
 {
-    return transfer.staged != nullptr && !transfer.staged->copying &&
-           (how == Carry::Messages || !path.rail.reads() ||
-            slots_handle(path) != nullptr);
+    return how == Carry::Messages || !path.rail.reads() ||
+           slots_handle(path) != nullptr;
 }
 
 /* Can the NIC of the path write where the data of a GPU, or for one, is to be? Asks
@@ -122,6 +120,9 @@ bool BulkSender::opens(Transfer &transfer, const Path &path)
                                                   transfer.keys);
         if (transfer.kind == Transfer::Kind::ServeGet) {
             transfer.key_token = token;
+        }
+        if (peer_.failed()) {
+            return false; /* and the transfer may have ended */
         }
     }
     return transfer.keys->get(slot, path.rail.control().md()) !=

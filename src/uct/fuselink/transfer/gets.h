@@ -33,6 +33,9 @@ struct Get {
     bool                  named = false;  /* the peer's NICs may write there */
     Epochs::Id            epoch = 0;
 
+    /** Bytes that have not come. */
+    size_t missing() const { return length - landed - arriving; }
+
     /* of the table */
     uint32_t slot       = 0;
     uint32_t generation = 0;

@@ -61,6 +61,7 @@ void BulkSender::on_slot_grant(const void *data, size_t length)
         slots_region_ = {grant.region_id, grant.region_key};
         slots_keys_   = std::make_shared<NicKeys>();
     }
+    slots_keep_ = SIZE_MAX;
     wire::for_names(grant, data, length, [&](const wire::SlotName &name) {
         if (!credits_.add({name.slot, name.turn})) {
             ucs_debug("fuselink: peer %016lx lends slot %u twice",
@@ -76,8 +77,15 @@ void BulkSender::on_slot_recall(const void *data, size_t length)
     if (!wire::parse(data, length, recall)) {
         return;
     }
-    std::vector<wire::SlotName> names; /* filled ones follow when empty */
-    for (const SlotLoan &loan : credits_.shrink(recall.keep)) {
+    slots_keep_ = recall.keep;
+    give_back_slots();
+}
+
+/* What is more than we may keep; filled ones follow when they are empty. */
+void BulkSender::give_back_slots()
+{
+    std::vector<wire::SlotName> names;
+    for (const SlotLoan &loan : credits_.shrink(slots_keep_)) {
         names.push_back({loan.slot, loan.turn});
     }
     constexpr size_t kMost = 64; /* in a message that fits any rail */
@@ -138,7 +146,9 @@ ucs_status_t BulkSender::post_to_slot(Path &path, Chunk &chunk)
         chunk.waits = 1;
         return UCS_INPROGRESS; /* until the peer says more */
     }
-    if (status != UCS_INPROGRESS) {
+    if (status == UCS_INPROGRESS) {
+        ++path.on_nic;
+    } else {
         credits_.untake(chunk.loan);
     }
     return status;
@@ -154,19 +164,25 @@ void BulkSender::on_put(uct_completion_t *comp)
  * free for others. */
 void BulkSender::put_done(Chunk *chunk)
 {
-    Path &path = *chunk->path;
+    Path        &path   = *chunk->path;
     ucs_status_t status = chunk->comp.status;
+    --path.on_nic;
+    if (status != UCS_OK && !peer_.failed() && !is_calls_error(status)) {
+        break_path(path, status);
+        if (chunk->waits == 2) {
+            chunk->waits = 1; /* the peer says that it has it, or is quiet */
+            return;
+        }
+        status = UCS_OK; /* it has arrived, though that was not heard */
+    }
     if (status != UCS_OK) {
         path.broken = true;
         peer_.fail(status);
     } else if (chunk->waits == 2) {
         chunk->left = true;
         path.ended(sched::Bytes(chunk->length), true);
-        if (chunk->staged != nullptr) {
-            --chunk->staged->users;
-            let_go(*chunk->staged);
-            chunk->staged = nullptr;
-        }
+        release_staged(chunk->staged);
+        chunk->staged = nullptr;
     }
     slot_step(chunk, status);
     room_again();

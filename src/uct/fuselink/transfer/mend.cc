@@ -29,28 +29,17 @@ constexpr sched::Nanos kEnd = sched::Nanos::millis(1000);
 /* The first rest, ms. Each is twice as long as the one before, up to 4 s. */
 constexpr int64_t  kRest        = 500;
 constexpr unsigned kMostDoubles = 3;
-/* A peer has failed when all paths have broken so often in a row, */
+/* A peer has failed when all paths have broken so often in a row. */
 constexpr unsigned kMostBreaks = 4;
-/* or the same bytes with so many paths: most likely because of these bytes. */
-constexpr uint8_t kMostTries = 3;
 
-/* Of an interface's queue, so many that all that was in it has been seen, also if
- * others fill it meanwhile: UCX takes 16 messages at a time of some 4000. */
-constexpr unsigned kMostPolls = 1024;
+} // namespace
 
 /* Errors of a call, which say nothing of the connection. */
-bool is_calls_error(ucs_status_t status)
+bool BulkSender::is_calls_error(ucs_status_t status)
 {
     return status == UCS_ERR_INVALID_PARAM || status == UCS_ERR_NO_MEMORY ||
            status == UCS_ERR_UNSUPPORTED || status == UCS_ERR_EXCEEDS_LIMIT;
 }
-
-bool of_gpu(const Chunk &chunk)
-{
-    return chunk.transfer->from_gpu || chunk.transfer->to_gpu;
-}
-
-} // namespace
 
 /* It does not connect. The others go on without it; one that has worked before
  * is tried again. */
@@ -80,15 +69,6 @@ void BulkSender::break_path(Path &path, ucs_status_t status)
         return;
     }
     path.broken = true;
-    /* What is copied through slots has two ends to tell apart, which nobody
-     * has written yet. */
-    for (auto *list : {&path.parts, &path.unacked}) {
-        if (std::any_of(list->begin(), list->end(),
-                        [](const Chunk *chunk) { return of_gpu(*chunk); })) {
-            peer_.fail(status);
-            return;
-        }
-    }
     ucs_debug("fuselink: path to %016lx breaks: %s -> %s: %s", peer_.uuid(),
               path.rail.name().c_str(), path.remote.name.c_str(),
               ucs_status_string(status));
@@ -106,14 +86,11 @@ void BulkSender::break_path(Path &path, ucs_status_t status)
 bool BulkSender::lose(Chunk *chunk)
 {
     Path &path = *chunk->path;
-    if (peer_.failed() || chunk->by_messages || of_gpu(*chunk) ||
+    if (peer_.failed() || chunk->by_messages ||
         is_calls_error(chunk->comp.status)) {
         return false;
     }
     break_path(path, chunk->comp.status);
-    if (peer_.failed()) {
-        return false;
-    }
     off_path(*chunk, false);
     path.lost.push_back(chunk);
     return true;
@@ -169,21 +146,6 @@ void BulkSender::mend(Path &path, sched::Nanos now)
     }
 }
 
-/* What a NIC has acknowledged may be left in its queue: the peer believes that
- * we have heard of it, and with our end it would go away. */
-void BulkSender::take_last(Path &path)
-{
-    if (!path.rail.reads()) {
-        return; /* a stream acknowledges what was looked at */
-    }
-    Poller &poller = peer_.engine().poller();
-    for (unsigned polls = 0; polls < kMostPolls; ++polls) {
-        if (poller.poll_now(path.rail.poll_index()) == 0) {
-            return;
-        }
-    }
-}
-
 /* Nothing comes from or goes to this end any more. */
 void BulkSender::tear_down(Path &path)
 {
@@ -197,12 +159,21 @@ void BulkSender::tear_down(Path &path)
     }
     path.hook.queued = false;
     path.state       = Path::State::Told;
+    /* The answer may take long, and others need the slots: what is sent again is
+     * copied again. */
+    for (auto *list : {&path.lost, &path.parts, &path.unacked}) {
+        for (Chunk *chunk : *list) {
+            release_staged(chunk->staged);
+            chunk->staged = nullptr;
+        }
+    }
     wire::PathBroken message{};
     message.header.type = static_cast<uint8_t>(wire::ControlType::PathBroken);
     message.rail        = path.remote.index;
     message.from        = path.rail.index();
     message.next        = path.chunk_number;
     peer_.send_control(&message, sizeof(message));
+    room_again();
 }
 
 void BulkSender::on_path_quiet(const wire::PathQuiet &message)
@@ -218,6 +189,16 @@ void BulkSender::on_path_quiet(const wire::PathQuiet &message)
         return;
     }
     Path &path = **it;
+    for (const auto *list : {&path.unacked, &path.parts}) {
+        for (const Chunk *chunk : *list) {
+            if (chunk->in_slot && chunk->waits != 1) {
+                ucs_error("fuselink: rail %s does not end a put of a connection "
+                          "that is gone", path.rail.name().c_str());
+                peer_.fail(UCS_ERR_IO_ERROR);
+                return;
+            }
+        }
+    }
     /* Only now: a peer that has gone does not answer, and needs no word for
      * each of its connections. */
     if (path.breaks == 0) {
@@ -237,9 +218,13 @@ void BulkSender::on_path_quiet(const wire::PathQuiet &message)
         for (Chunk *chunk : *list) {
             off_path(*chunk, false);
             lost.push_back(chunk);
+            if (chunk->in_slot) {
+                credits_.untake(chunk->loan); /* the peer has not looked */
+            }
         }
         list->clear();
     }
+    give_back_slots(); /* that were to be, when they were empty */
     auto is_served = [](const Chunk &chunk) {
         return chunk.transfer->kind == Transfer::Kind::ServeGet &&
                !chunk.by_messages;
@@ -268,6 +253,7 @@ void BulkSender::on_path_quiet(const wire::PathQuiet &message)
             requeue(chunk);
             continue;
         }
+        release_staged(chunk->staged);
         free_chunk(chunk);
         --transfer->outstanding;
         if (transfer->over()) {
@@ -278,96 +264,14 @@ void BulkSender::on_path_quiet(const wire::PathQuiet &message)
     pump();
 }
 
-void BulkSender::requeue(Chunk *chunk)
-{
-    uint8_t tries = static_cast<uint8_t>(chunk->tries + 1);
-    again_queue_.push_back({chunk->transfer, chunk->offset, chunk->length,
-                            tries});
-    backlog_ += chunk->length;
-    free_chunk(chunk);
-    if (tries == kMostTries) {
-        ucs_warn("fuselink: %u connections to peer %016lx broke with the same "
-                 "bytes: given up", kMostTries, peer_.uuid());
-        peer_.fail(UCS_ERR_IO_ERROR);
-    }
-}
-
-/* Gives the pieces to paths, as far as there is room. One that no path can carry
- * lets the others pass. */
-void BulkSender::send_again()
-{
-    size_t passed = 0;
-    while (passed < again_queue_.size() && !peer_.failed()) {
-        Piece     piece    = again_queue_.front();
-        Transfer &transfer = *piece.transfer;
-        auto      at       = reinterpret_cast<uintptr_t>(transfer.buffer);
-        if (transfer.kind == Transfer::Kind::ServeGet &&
-            !peer_.engine().regions().contains(transfer.own_region,
-                                               at + piece.offset,
-                                               piece.length)) {
-            stop(&transfer, UCS_ERR_INVALID_ADDR);
-            continue;
-        }
-        Pick pick = choose(transfer, &piece);
-        if (pick.path == nullptr && !pick.none) {
-            return;
-        }
-        again_queue_.pop_front(); /* posting may end the transfer's others */
-        if (pick.path == nullptr) {
-            again_queue_.push_back(piece);
-            ++passed;
-            continue;
-        }
-        passed = 0;
-        if (post_chunk(transfer, pick, &piece)) {
-            piece.offset += pick.length;
-            piece.length -= pick.length;
-        }
-        if (piece.length != 0 && transfer.status == UCS_OK) {
-            again_queue_.push_front(piece);
-            continue;
-        }
-        backlog_ -= piece.length;
-        --transfer.outstanding;
-        if (transfer.over()) {
-            finish(&transfer);
-        }
-    }
-}
-
-/* Of a transfer that is given up. */
-void BulkSender::drop_pieces(Transfer &transfer)
-{
-    for (auto it = again_queue_.begin(); it != again_queue_.end();) {
-        if (it->transfer != &transfer) {
-            ++it;
-            continue;
-        }
-        backlog_ -= it->length;
-        --transfer.outstanding;
-        it = again_queue_.erase(it);
-    }
-}
-
-/* The peer has failed. */
-void BulkSender::end_lost(Path &path, ucs_status_t status)
-{
-    while (!path.lost.empty()) {
-        Chunk    *chunk    = path.lost.front();
-        Transfer *transfer = chunk->transfer;
-        path.lost.pop_front();
-        broken_ = broken_ || transfer->kind == Transfer::Kind::ServeGet;
-        free_chunk(chunk);
-        --transfer->outstanding;
-        stop(transfer, status);
-    }
-}
-
-/* Paths that have rested may be connected again. */
+/* Paths that have rested may be connected again. Not before the peer has our answer,
+ * if the pair broke at both ends: it takes no question until then, and a new pair
+ * would keep us from being quiet. */
 void BulkSender::revive(sched::Nanos now)
 {
     for (auto &path : paths_) {
-        if (path->state == Path::State::Resting && now >= path->until) {
+        if (path->state == Path::State::Resting && now >= path->until &&
+            !peer_.owes_quiet(path->remote.index, path->rail.index())) {
             path->state     = Path::State::Idle;
             path->cancelled = path->broken = path->connected = false;
             path->chunks    = 0;

@@ -304,6 +304,16 @@ void BulkSender::drop_inbound(uint8_t own, uint8_t remote)
     }
 }
 
+/* What a NIC has acknowledged may be left in its queue: the peer believes that
+ * we have heard of it, and with our end it would go away. A stream acknowledges
+ * what was looked at. */
+void BulkSender::take_last(const Path &path)
+{
+    if (path.rail.reads()) {
+        peer_.engine().poller().drain(path.rail.poll_index());
+    }
+}
+
 /* False if no path is left, and the peer has not left in the meantime. */
 bool BulkSender::remove_left_out()
 {
@@ -318,6 +328,7 @@ bool BulkSender::remove_left_out()
         if (!path.link || !path.link->failed()) { /* it has said so */
             unsaid_.push_back({path.rail.name(), path.remote.name, path.until});
         }
+        take_last(path);
         if (path.ep != nullptr && !path.link_owns()) {
             peer_.engine().destroy_lane(path.ep);
         }

@@ -158,8 +158,7 @@ bool BulkSender::stop_serving(const wire::OpId &op)
 {
     for (auto &transfer : transfer_pool_) {
         if (transfer->live && transfer->kind == Transfer::Kind::ServeGet &&
-            transfer->op.slot == op.slot &&
-            transfer->op.generation == op.generation) {
+            transfer->op == op) {
             stop(transfer.get(), UCS_ERR_CANCELED);
             return true;
         }

@@ -109,6 +109,8 @@ constexpr bool session_before(uint32_t a, uint32_t b)
 struct OpId {
     uint32_t slot;
     uint32_t generation;
+
+    bool operator==(const OpId &) const = default;
 } __attribute__((packed));
 
 /* Asks the peer to put [remote, remote + length) of its region to `local`.

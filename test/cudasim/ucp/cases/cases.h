@@ -13,6 +13,7 @@ namespace fltest {
 std::vector<Case> gpu_tag_cases();
 std::vector<Case> gpu_am_cases();
 std::vector<Case> gpu_rma_cases();
+std::vector<Case> gpu_mend_cases();
 
 } // namespace fltest
 

@@ -3,13 +3,10 @@
 /* Puts and gets of memory of GPUs. UCX's old engine takes it for the host's, at
  * either end, and crashes with any transport. */
 
-#include "../gpu_buffer.h"
+#include "../gpu_window.h"
 #include "cases.h"
 #include "harness/pattern.h"
 #include "stack/link.h"
-
-#include <cstring>
-#include <deque>
 
 namespace fltest {
 namespace {
@@ -18,48 +15,6 @@ constexpr size_t kSizes[] = {0,     1,      8,       100,     4096,
                              8193,  65536,  100001,  600000,  2000001};
 constexpr size_t kArea    = 4 << 20;
 
-/** A GpuBuffer that others may use. */
-class Window {
-public:
-    Window(const Context &context, Kind kind, size_t size)
-        : context_(context), buffer_(kind, size)
-    {
-        ucp_mem_map_params_t params{};
-        params.field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
-                            UCP_MEM_MAP_PARAM_FIELD_LENGTH;
-        params.address    = buffer_.data();
-        params.length     = size;
-        REQUIRE_OK(ucp_mem_map(context.handle(), &params, &memh_));
-    }
-    ~Window()
-    {
-        if (!failing()) {
-            ucp_mem_unmap(context_.handle(), memh_);
-        }
-    }
-    GpuBuffer &buffer() { return buffer_; }
-
-    /** What Remote wants, see Memory::describe(). */
-    Bytes describe() const
-    {
-        uint64_t numbers[2] = {reinterpret_cast<uint64_t>(buffer_.data()),
-                               buffer_.size()};
-        void    *key;
-        size_t   length;
-        REQUIRE_OK(ucp_rkey_pack(context_.handle(), memh_, &key, &length));
-        Bytes bytes(sizeof(numbers) + length);
-        memcpy(bytes.data(), numbers, sizeof(numbers));
-        memcpy(bytes.data() + sizeof(numbers), key, length);
-        ucp_rkey_buffer_release(key);
-        return bytes;
-    }
-
-private:
-    const Context &context_;
-    GpuBuffer      buffer_;
-    ucp_mem_h      memh_ = nullptr;
-};
-
 /* Each side writes to the other's window, one size after the other, and reads
  * it back. */
 void sizes(Session &session, Kind local, Kind remote)
@@ -67,7 +22,7 @@ void sizes(Session &session, Kind local, Kind remote)
     use_gpu(session.active() ? 0 : 1);
     Link     link(session, {});
     Worker  &worker = link.worker();
-    Window   window(link.context(), remote, kArea);
+    GpuWindow window(link.context(), remote, kArea);
     link.channel().send(window.describe());
     Remote   peer(link.ep().handle(), link.channel().receive());
     uint64_t mine = session.active();

@@ -6,7 +6,7 @@
 
 #if __has_include(<infiniband/verbs.h>)
 
-#include "harness/failure.h"
+#include "failure.h"
 #include "verbs.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 #ifndef FUSELINK_TEST_SOCKETS_H
 #define FUSELINK_TEST_SOCKETS_H
 
-#include "harness/failure.h"
+#include "failure.h"
 
 #include <arpa/inet.h>
 #include <cerrno>
