@@ -176,7 +176,7 @@ uint32_t Md::direct_nics()
         return 0;
     }
     std::lock_guard lock(direct_mutex_);
-    if (direct_known_ && gpu == direct_gpu_) {
+    if (direct_gpu_ == gpu) {
         return direct_nics_;
     }
     std::vector<std::string> names;
@@ -193,8 +193,7 @@ uint32_t Md::direct_nics()
     for (size_t i = 0; i < slots.size(); ++i) {
         direct_nics_ |= (near >> i & 1) << slots[i];
     }
-    direct_gpu_   = gpu;
-    direct_known_ = true;
+    direct_gpu_ = gpu;
     return direct_nics_;
 }
 

@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -103,10 +104,9 @@ private:
     std::unique_ptr<NvLinks>              nvlinks_;
     int                                   gpu_direct_ = UCS_NO;
     std::mutex                            direct_mutex_;
-    GpuContext::Uuid                      direct_gpu_{}; /* that was last asked
-                                                            for, and its NICs */
+    std::optional<GpuContext::Uuid>       direct_gpu_; /* that was last asked
+                                                          for, and its NICs */
     uint32_t                              direct_nics_ = 0;
-    bool                                  direct_known_ = false;
 };
 
 /** The memory domains that there are. */

@@ -73,12 +73,14 @@ void BulkSender::start(Transfer *transfer)
     pump();
 }
 
-/* The memory that a get reads may be deregistered meanwhile. */
-bool BulkSender::still_there(const Transfer &transfer) const
+/* The memory that a peer's get reads may be deregistered meanwhile. */
+bool BulkSender::still_there(const Transfer &transfer, size_t offset,
+                             size_t length) const
 {
     auto at = reinterpret_cast<uintptr_t>(transfer.buffer);
-    return peer_.engine().regions().contains(
-        transfer.own_region, at + transfer.assigned, transfer.rest());
+    return transfer.kind != Transfer::Kind::ServeGet ||
+           peer_.engine().regions().contains(transfer.own_region, at + offset,
+                                             length);
 }
 
 void BulkSender::pump()
@@ -116,8 +118,7 @@ void BulkSender::pump()
          * are away, lets others pass. */
         for (size_t passed = 0; passed < queue_.size() && !peer_.failed();) {
             Transfer *transfer = queue_.front();
-            if (transfer->kind == Transfer::Kind::ServeGet &&
-                !still_there(*transfer)) {
+            if (!still_there(*transfer)) {
                 stop(transfer, UCS_ERR_INVALID_ADDR);
                 continue;
             }
@@ -153,8 +154,7 @@ ucs_status_t BulkSender::post_hardware(Transfer &transfer, Path &path,
     const uint64_t remote = transfer.remote + chunk.offset;
     uct_rkey_t     rkey   = UCT_INVALID_RKEY;
     if (path.rail.reads()) { /* carry() has seen that both keys are there */
-        rkey = transfer.keys->get(path.remote.memory,
-                                  path.rail.control().md());
+        rkey = remote_key(*transfer.keys, path);
     }
     if (transfer.kind != Transfer::Kind::Get) {
         return put_chunk(chunk, remote, rkey);
@@ -260,8 +260,7 @@ bool BulkSender::post_chunk(Transfer &transfer, const Pick &pick,
     path.on_nic  -= !messages;
     free_chunk(chunk);
     --in_flight_;
-    const bool gone = transfer.kind == Transfer::Kind::ServeGet &&
-                      !still_there(transfer);
+    const bool gone = status != UCS_ERR_NO_RESOURCE && !still_there(transfer);
     if (--transfer.outstanding == 0 && !transfer.queued) {
         finish(&transfer); /* it failed inside the call */
     }

@@ -268,6 +268,9 @@ private:
     Carry     carry_to_gpu(Transfer &transfer, const Path &path);
     bool      opens(Transfer &transfer, const Path &path);
     bool      awaits_key(const Transfer &transfer, const Path &path) const;
+    static uct_rkey_t remote_key(NicKeys &keys, const Path &path);
+    template <typename Fn>
+    void      with_own_region(const Transfer &transfer, Fn &&fn) const;
     uct_mem_h own_handle(const Transfer &transfer, const Path &path) const;
     uct_mem_h gpu_handle(const Transfer &transfer, const Path &path) const;
     uct_mem_h slots_handle(const Path &path) const;
@@ -343,8 +346,12 @@ private:
     void      block(Path &path);
     void      drop_unassigned(Transfer *transfer);
     void      stop(Transfer *transfer, ucs_status_t status);
-    bool      still_there(const Transfer &transfer) const;
-    bool      still_there(const Piece &piece) const;
+    bool      still_there(const Transfer &transfer, size_t offset,
+                          size_t length) const;
+    bool      still_there(const Transfer &transfer) const
+    {
+        return still_there(transfer, transfer.assigned, transfer.rest());
+    }
     Chunk    *new_chunk();
     void      free_chunk(Chunk *chunk);
     Transfer *new_transfer();

@@ -106,37 +106,16 @@ BulkSender::Carry BulkSender::carry(Transfer &transfer, Path &path)
         return transfer.kind == Transfer::Kind::Get ? Carry::Not :
                                                       Carry::Hardware;
     }
-    if (transfer.kind == Transfer::Kind::ServeGet) {
-        return opens(transfer, path)     ? Carry::Hardware :
-               awaits_key(transfer, path) ? Carry::NotYet :
-                                            Carry::Messages;
-    }
-
     /* A NIC with memory protection: both ends must be registered. */
-    Carry without = transfer.kind == Transfer::Kind::Get ? Carry::Not :
-                                                           Carry::Messages;
-    unsigned slot = path.remote.memory;
-    if (slot >= wire::kMaxRails || transfer.region == nullptr) {
+    const Carry without = transfer.kind == Transfer::Kind::Get ?
+                              Carry::Not : Carry::Messages;
+    if (transfer.kind != Transfer::Kind::ServeGet &&
+        transfer.region == nullptr) {
         return without;
     }
-    if (!transfer.keys) {
-        transfer.keys = std::make_shared<NicKeys>();
-    }
-    switch (transfer.keys->state(slot)) {
-    case NicKeys::State::Known:
-        break;
-    case NicKeys::State::None:
-        return without;
-    case NicKeys::State::Unknown:
-        peer_.request_keys(transfer.remote_region, transfer.keys);
-        return Carry::NotYet;
-    case NicKeys::State::Asked:
-        return Carry::NotYet;
-    }
-    bool ok = transfer.keys->get(slot, rail.control().md()) !=
-                  UCT_INVALID_RKEY &&
-              reads_source(transfer, path);
-    return ok ? Carry::Hardware : without;
+    return opens(transfer, path)      ? Carry::Hardware :
+           awaits_key(transfer, path) ? Carry::NotYet :
+                                        without;
 }
 
 /* Asks the policy for the next chunk. */
@@ -161,9 +140,10 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
     sched::Nanos     now   = now_ns();
     LoadView        &loads = peer_.engine().loads();
     bool             full  = false;
-    /* It waits for a copy that has not begun, and for no NIC. */
-    bool             uncopied = transfer.from_gpu && piece == nullptr &&
+    /* It waits for a copy that has not begun, or for a NIC that needs none. */
+    const bool       uncopied = transfer.from_gpu && piece == nullptr &&
                                 transfer.staged == nullptr;
+    bool             waits_for_nic = false;
     loads.refresh(now);
     peer_.engine().planning().refresh(now);
     if (ucs_unlikely(mending_ != 0)) {
@@ -188,14 +168,14 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
         }
         direct[count] = ucs_unlikely(transfer.from_gpu) && piece == nullptr &&
                         may_read_gpu(transfer, p, how);
-        uncopied     &= !direct_way(transfer, p, how);
+        waits_for_nic = waits_for_nic || (ucs_unlikely(uncopied) &&
+                                          direct_way(transfer, p, how));
         if (ucs_unlikely(transfer.from_gpu) && !direct[count] &&
             how != Carry::NotYet && !may_read_copy(p, how)) {
             how = Carry::Messages; /* it reads the GPU's memory, not ours */
         }
         bool open     = ready && !p.blocked && how != Carry::NotYet &&
-                        (ucs_likely(!transfer.from_gpu) || direct[count] ||
-                         (there && may_read_copy(p, how)));
+                        (ucs_likely(there) || direct[count]);
         usable[count] = &p;
         ways[count]   = how;
         views[count]  = sched::view_of(p.meter, now, settings.limits, open);
@@ -240,9 +220,9 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
         if (full) {
             peer_.engine().room().wait(*this);
         }
-        /* Or the policy waits for a NIC that others have copies for. */
-        pick.none = uncopied || (transfer.from_gpu && piece == nullptr &&
-                                 transfer.staged == nullptr && in_flight_ == 0);
+        /* With nothing on its way the policy waits for a NIC that others may
+         * have copies for. */
+        pick.none = uncopied && (!waits_for_nic || in_flight_ == 0);
         return pick;
     }
     if (ucs_unlikely(peer_.engine().trace() != nullptr)) {

@@ -64,8 +64,7 @@ void BulkSender::copy_ahead()
     for (size_t turn = 0; turn < to_copy_.size() &&
                           ahead_ < most_ahead() && !peer_.failed();) {
         Transfer &transfer = *to_copy_[turn];
-        if (transfer.kind == Transfer::Kind::ServeGet &&
-            !still_there(transfer)) {
+        if (!still_there(transfer)) {
             ++turn; /* pump() ends it, when its turn comes */
             continue;
         }

@@ -16,18 +16,25 @@
 
 namespace fuselink {
 
-/* The memory that the transfer is from, for the NIC of the path; null if that does
- * not reach it. */
+/* Calls fn(Region &) for the memory that the transfer is from, or for, if it is
+ * there. Where only its key is known it is not deregistered meanwhile. */
+template <typename Fn>
+void BulkSender::with_own_region(const Transfer &transfer, Fn &&fn) const
+{
+    if (transfer.region != nullptr) {
+        fn(*transfer.region);
+    } else {
+        peer_.engine().regions().with_region(transfer.own_region, fn);
+    }
+}
+
+/* That memory, for the NIC of the path; null if that does not reach it. */
 uct_mem_h BulkSender::own_handle(const Transfer &transfer,
                                  const Path     &path) const
 {
-    Engine &engine = peer_.engine();
-    if (transfer.region != nullptr) {
-        return engine.nics().handle(*transfer.region, path.rail.memory());
-    }
     uct_mem_h memh = nullptr;
-    engine.regions().with_region(transfer.own_region, [&](Region &region) {
-        memh = engine.nics().handle(region, path.rail.memory());
+    with_own_region(transfer, [&](Region &region) {
+        memh = peer_.engine().nics().handle(region, path.rail.memory());
     });
     return memh;
 }
@@ -51,33 +58,26 @@ uct_mem_h BulkSender::slots_handle(const Path &path) const
                nullptr;
 }
 
-/* Puts the chunk's bytes to `to`. Memory that only its key holds is not
- * deregistered meanwhile; no NIC that has keys calls back from inside a put. */
+/* Puts the chunk's bytes to `to`. From inside of a put no NIC that has keys calls
+ * back, which with_own_region() would not stand. */
 ucs_status_t BulkSender::put_chunk(Chunk &chunk, uint64_t to, uct_rkey_t rkey)
 {
-    const Path     &path     = *chunk.path;
-    const Transfer &transfer = *chunk.transfer;
-    Engine         &engine   = peer_.engine();
-    ucs_status_t    status   = UCS_ERR_NO_MEMORY; /* of slots; or it is gone */
-    auto            put      = [&](uct_mem_h memh) {
-        uct_iov_t iov{const_cast<char *>(data(chunk)), chunk.length, memh, 0,
-                      1};
-        status = uct_ep_put_zcopy(path.ep, &iov, 1, to, rkey, &chunk.comp);
-    };
-    auto put_if = [&](uct_mem_h memh) {
-        if (memh != nullptr) {
-            put(memh);
+    const Path  &path   = *chunk.path;
+    ucs_status_t status = UCS_ERR_NO_MEMORY; /* of slots; or it is gone */
+    auto         put    = [&](uct_mem_h memh) {
+        if (memh != UCT_MEM_HANDLE_NULL || !path.rail.reads()) {
+            uct_iov_t iov{const_cast<char *>(data(chunk)), chunk.length, memh,
+                          0, 1};
+            status = uct_ep_put_zcopy(path.ep, &iov, 1, to, rkey, &chunk.comp);
         }
     };
     if (!path.rail.reads()) {
         put(UCT_MEM_HANDLE_NULL);
     } else if (chunk.staged != nullptr) {
-        put_if(slots_handle(path));
-    } else if (transfer.region != nullptr) {
-        put_if(engine.nics().handle(*transfer.region, path.rail.memory()));
+        put(slots_handle(path));
     } else {
-        engine.regions().with_region(transfer.own_region, [&](Region &region) {
-            put_if(engine.nics().handle(region, path.rail.memory()));
+        with_own_region(*chunk.transfer, [&](Region &region) {
+            put(peer_.engine().nics().handle(region, path.rail.memory()));
         });
     }
     return status;
@@ -100,8 +100,17 @@ bool BulkSender::may_read_copy(const Path &path, Carry how) const
            slots_handle(path) != nullptr;
 }
 
-/* Can the NIC of the path write where the data of a GPU, or for one, is to be? Asks
- * for keys that are not known. */
+/* The key of them by which the NIC of the path reaches memory of the peer;
+ * UCT_INVALID_RKEY if there is none. */
+uct_rkey_t BulkSender::remote_key(NicKeys &keys, const Path &path)
+{
+    return path.remote.memory < wire::kMaxRails ?
+               keys.get(path.remote.memory, path.rail.control().md()) :
+               UCT_INVALID_RKEY;
+}
+
+/* Can the NIC of the path read or write both ends of the transfer? Asks for keys
+ * that are not known. */
 bool BulkSender::opens(Transfer &transfer, const Path &path)
 {
     unsigned slot = path.remote.memory;
@@ -109,8 +118,9 @@ bool BulkSender::opens(Transfer &transfer, const Path &path)
         transfer.remote_region.key == 0) {
         return false;
     }
+    const bool serves = transfer.kind == Transfer::Kind::ServeGet;
     if (!transfer.keys) {
-        if (transfer.kind != Transfer::Kind::ServeGet) {
+        if (transfer.to_gpu && !serves) {
             return false; /* that would have come with the region's */
         }
         transfer.keys = std::make_shared<NicKeys>();
@@ -118,15 +128,14 @@ bool BulkSender::opens(Transfer &transfer, const Path &path)
     if (transfer.keys->state(slot) == NicKeys::State::Unknown) {
         const uint32_t token = peer_.request_keys(transfer.remote_region,
                                                   transfer.keys);
-        if (transfer.kind == Transfer::Kind::ServeGet) {
+        if (serves) {
             transfer.key_token = token;
         }
         if (peer_.failed()) {
             return false; /* and the transfer may have ended */
         }
     }
-    return transfer.keys->get(slot, path.rail.control().md()) !=
-               UCT_INVALID_RKEY &&
+    return remote_key(*transfer.keys, path) != UCT_INVALID_RKEY &&
            reads_source(transfer, path);
 }
 

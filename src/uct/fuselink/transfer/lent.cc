@@ -111,15 +111,11 @@ BulkSender::Carry BulkSender::carry_to_gpu(Transfer &transfer,
     }
     if (path.rail.reads()) { /* both ends must be registered */
         unsigned slot = path.remote.memory;
-        if (slot >= wire::kMaxRails) {
-            return Carry::Messages;
-        }
-        if (slots_keys_->state(slot) == NicKeys::State::Unknown) {
+        if (slot < wire::kMaxRails &&
+            slots_keys_->state(slot) == NicKeys::State::Unknown) {
             peer_.request_keys(slots_region_, slots_keys_);
         }
-        if (slots_keys_->state(slot) != NicKeys::State::Known ||
-            slots_keys_->get(slot, path.rail.control().md()) ==
-                UCT_INVALID_RKEY ||
+        if (remote_key(*slots_keys_, path) == UCT_INVALID_RKEY ||
             !reads_source(transfer, path)) {
             return Carry::Messages;
         }
@@ -133,8 +129,7 @@ ucs_status_t BulkSender::post_to_slot(Path &path, Chunk &chunk)
 {
     uct_rkey_t rkey = UCT_INVALID_RKEY;
     if (path.rail.reads()) { /* carry_to_gpu() has seen that it is there */
-        rkey = slots_keys_->get(path.remote.memory,
-                                path.rail.control().md());
+        rkey = remote_key(*slots_keys_, path);
     }
     chunk.loan      = credits_.take();
     chunk.comp.func = on_put;

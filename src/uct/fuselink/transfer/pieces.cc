@@ -41,7 +41,7 @@ void BulkSender::send_again()
     while (passed < again_queue_.size() && !peer_.failed()) {
         Piece     piece    = again_queue_.front();
         Transfer &transfer = *piece.transfer;
-        if (!still_there(piece)) {
+        if (!still_there(transfer, piece.offset, piece.length)) {
             stop(&transfer, UCS_ERR_INVALID_ADDR);
             continue;
         }
@@ -103,17 +103,6 @@ void BulkSender::end_lost(Path &path, ucs_status_t status)
     }
 }
 
-/* As that of a transfer. */
-bool BulkSender::still_there(const Piece &piece) const
-{
-    const Transfer &transfer = *piece.transfer;
-    return transfer.kind != Transfer::Kind::ServeGet ||
-           peer_.engine().regions().contains(
-               transfer.own_region,
-               reinterpret_cast<uintptr_t>(transfer.buffer) + piece.offset,
-               piece.length);
-}
-
 /* What was lost of a GPU's memory is copied, again or for the first time, as far
  * ahead of the NICs as other copies. */
 void BulkSender::copy_pieces()
@@ -128,7 +117,7 @@ void BulkSender::copy_pieces()
                        !peer_.failed(); ++i) {
         Piece piece = again_queue_[i];
         if (!piece.transfer->from_gpu || piece.staged != nullptr ||
-            !still_there(piece)) {
+            !still_there(*piece.transfer, piece.offset, piece.length)) {
             copied += piece.staged != nullptr;
             continue;
         }
