@@ -70,25 +70,21 @@ written_to_slots() {
     done
 }
 
-# gpu_cases LABEL PATTERNS [NAME=VALUE]...: what programs do with UCP.
+# gpu_cases LABEL PATTERN [NAME=VALUE]...: what programs do with UCP.
 gpu_cases() {
     local modules=$cudasim/modules/libuct_cuda.so.0
-    local -a patterns
     over rc_verbs 0,1,2,3 UCX_TOPO_PRIO=default \
         LD_PRELOAD="$library:$modules:${modules/uct/ucm}" "${@:3}"
     settings+=("${gpu_wrapper[@]}")
     program=$cudasim/gpu_ucp/gpu_ucp logs=$cudasim
     all_cases=$(LD_LIBRARY_PATH=$cudasim/lib "$program" list)
-    read -ra patterns <<<"$2"
-    run_cases "$1" "$guest" host1 "${patterns[@]}"
+    run_cases "$1" "$guest" host1 "$2"
 }
 
 gpu_programs() {
     check "gpu: messages between GPUs are written by every NIC" written_to_slots
     # The first ones are copied, until connections and keys are there.
     check "gpu: MPI p2p, read and written by NICs" copied 0 20 p2p
-    local -a gpu_wrapper=("$here/peermem")
-    gpu_cases gpu mend.gpu_gpu CUDASIM_PEERMEM=1
 }
 
 more_gpu_programs() {
@@ -114,9 +110,11 @@ more_gpu_programs() {
         p2p -x UCX_FUSELINK_TOPOLOGY="$work/nearest" -x UCX_FUSELINK_GPU_DIRECT=y
     check "gpu.more: MPI p2p, NICs kept away from the GPU" copied 60 75 p2p \
         -x UCX_FUSELINK_GPU_DIRECT=n
+    # Soft-RoCE may not end a put of a queue pair that broke. A second later it is
+    # taken for lost, and UCX warns of it: one run of ten or so fails for that line.
     gpu_cases gpu.more 'mend.*'
     local -a gpu_wrapper=("$here/peermem")
-    gpu_cases gpu.more.direct 'mend.gpu_host mend.host_gpu' CUDASIM_PEERMEM=1
+    gpu_cases gpu.more.direct 'mend.*' CUDASIM_PEERMEM=1
 }
 
 cudasim=$("$top/test/cudasim/build" 2>"$work/cudasim.log")
