@@ -309,7 +309,7 @@ void killed_before_contact(Session &session)
 
 /* --- the peer closes its interface and goes on living --- */
 
-void left(Session &session)
+void left(Session &session, bool at_work)
 {
     if (!session.active()) {
         in_processes(
@@ -318,6 +318,10 @@ void left(Session &session)
                 {
                     Link link(channel, {.memory = 2 * kArea});
                     link.settle();
+                    if (at_work) {
+                        link.await_told();
+                        link.worker().for_seconds(0.05);
+                    }
                 }
                 channel.expect_mark(99);
             },
@@ -327,6 +331,12 @@ void left(Session &session)
     Channel first = session.connection();
     Link link(first, {.memory = 2 * kArea});
     link.settle();
+    Outstanding gets(link, link.ep());
+    if (at_work) {
+        gets.gets(20);
+        link.tell();
+        gets.require_ended(true);
+    }
     require_told(link, link.ep());
     first.send_mark(99);
     OtherPeer(link, session.connection()).use();
@@ -471,16 +481,25 @@ std::vector<Case> failure_cases()
                              }));
         cases.back().log = {refused, lane};
     }
+    /* The peer may be waited for: not without a word. */
+    cases.back().log.back().least = 1;
     cases.push_back(make("rails.killed.while_served", killed_while_served));
     cases.back().log = {refused, lane};
     Case before = make("rails.killed.before_contact", killed_before_contact);
     before.log  = {refused,
                    {Side::Active, "peer .* does not answer on any of", 1, 1}};
     cases.push_back(before);
-    cases.push_back(make("rails.left", left));
+    cases.push_back(make("rails.left", [](Session &s) { left(s, false); }));
+    cases.push_back(
+        make("rails.left.at_work", [](Session &s) { left(s, true); }));
+    /* What is seen first: its word, or the end of a stream. */
+    cases.back().log = {{Side::Active,
+                         "has closed its interface with operations of this "
+                         "process open|over which messages go to peer", 1, 1}};
     cases.push_back(make("rails.cancelled", cancelled));
     cases.push_back(
         make("rails.check", [](Session &s) { check(s, "rails"); }));
+    cases.back().log = {lane};
     Case of_node = make("node.check", [](Session &s) { check(s, "node"); });
     /* Off by default, as UCX's own shared memory has it. */
     of_node.settings = {{Side::Both, "UCX_POSIX_ERROR_HANDLING", "y"}};

@@ -378,10 +378,11 @@ void sessions(Attacker &a, const Known &)
         a.send(message);
         a.finish();
     };
-    auto goodbye = [&](uint32_t session) {
+    auto goodbye = [&](uint32_t session, uint16_t flags) {
         wire::Goodbye message{};
         message.header         = a.header(ControlType::Goodbye);
         message.header.session = session;
+        message.header.flags   = flags;
         message.status         = 5; /* no error */
         a.send(Message(message));
         a.finish();
@@ -395,19 +396,23 @@ void sessions(Attacker &a, const Known &)
     hello(5);
     expect(7, 1, "after a late hello");
     expect(5, 0, "the session of the late hello");
-    goodbye(5);
-    goodbye(99);
+    goodbye(5, 0);
+    goodbye(99, 0);
     expect(7, 1, "after goodbyes of others");
-    goodbye(7);
+    goodbye(7, 0);
     expect(7, 0, "after goodbye");
+    hello(9);
+    expect(9, 1, "after another hello");
+    goodbye(9, UINT16_MAX);
+    expect(9, 0, "after a goodbye with all flags");
     /* More flags than there are, and a cancellation of what is not there. */
     wire::GetCancel cancel{a.header(ControlType::GetCancel), {1, 2}};
-    cancel.header.session = 8;
-    hello(8);
+    cancel.header.session = 11;
+    hello(11);
     a.send(Message(cancel));
     cancel.op = {UINT32_MAX, UINT32_MAX};
     a.send(Message(cancel));
-    expect(8, 1, "after cancellations of nothing");
+    expect(11, 1, "after cancellations of nothing");
 }
 
 /* Good messages with bits flipped, never so many that the key comes out

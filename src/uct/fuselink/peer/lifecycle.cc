@@ -50,8 +50,50 @@ void Peer::fail_as_told(ucs_status_t status)
     fail(status);
 }
 
+void Peer::note_open()
+{
+    leave_.had_open  = epochs_.outstanding() != 0 || sends_.open() != 0;
+    leave_.had_users = !users_.empty();
+}
+
+void Peer::say_lane_failed()
+{
+    ucs_warn("fuselink: rail %s, over which messages go to peer %016lx, has "
+             "failed (%s): the connection has failed, and programs that do not "
+             "handle that, as those with MPI, may wait for ever",
+             rail_->name().c_str(), uuid_,
+             ucs_status_string(leave_.lane_status));
+    leave_.why_said = true;
+}
+
+/* Before users hear of it, who may end the program. One that has endpoints to a
+ * peer that is silent may wait for it, also where nothing of its own is open;
+ * without endpoints nobody does. */
+void Peer::say_why()
+{
+    if (leave_.why_said) {
+        return;
+    }
+    const bool silent = leave_.lane_status != UCS_OK && leave_.had_users;
+    if (silent && !leave_.closed_there) {
+        /* A peer that leaves in order has said so before its streams end, but
+         * perhaps by another NIC than the one whose end was seen first. */
+        for (const auto &rail : engine_.rails()) {
+            engine_.poller().drain(rail->poll_index());
+        }
+    }
+    if (leave_.closed_there && leave_.had_open) {
+        ucs_warn("fuselink: peer %016lx has closed its interface with "
+                 "operations of this process open: they end with '%s'",
+                 uuid_, ucs_status_string(failed_));
+    } else if (silent && !leave_.closed_there) {
+        say_lane_failed();
+    }
+}
+
 void Peer::begin_leave()
 {
+    say_why();
     leave_.begun     = true;
     leave_.until     = ucs_get_time() + ucs_time_from_sec(kLeaveTime);
     leave_.tell_until = ucs_get_time() + ucs_time_from_sec(kTellTime);
@@ -156,24 +198,31 @@ bool Peer::say_goodbye(bool stopped)
     if (ep == nullptr) {
         return false;
     }
-    wire::Goodbye message{};
-    message.header.type  = static_cast<uint8_t>(wire::ControlType::Goodbye);
-    message.header.flags = static_cast<uint16_t>(
-        (stopped ? wire::kGoodbyeStopped : 0) |
-        (bulk_.broken() ? wire::kGoodbyeBroken : 0));
-    message.status       = failed_;
-    stamp(&message);
     leave_.said         = true; /* unless the lane fails in the call */
     leave_.said_stopped = stopped;
-    if (!try_control(ep, &message, sizeof(message), nullptr, 0)) {
+    if (!send_goodbye(ep, (stopped ? wire::kGoodbyeStopped : 0) |
+                              (bulk_.broken() ? wire::kGoodbyeBroken : 0))) {
         leave_.said = leave_.said_stopped = false;
     }
     return leave_.said;
 }
 
+bool Peer::send_goodbye(uct_ep_h ep, int flags)
+{
+    wire::Goodbye message{};
+    message.header.type  = static_cast<uint8_t>(wire::ControlType::Goodbye);
+    message.header.flags = static_cast<uint16_t>(flags);
+    message.status       = failed_;
+    stamp(&message);
+    return try_control(ep, &message, sizeof(message), nullptr, 0);
+}
+
 /* The control lane; where it is broken, another connection to the peer. */
 uct_ep_h Peer::farewell_lane(ucs_time_t now)
 {
+    if (leave_.closed_there) {
+        return nullptr;
+    }
     if (control_ != nullptr && !leave_.lane_broken && hello_taken_) {
         return control_;
     }
@@ -214,6 +263,12 @@ void Peer::on_goodbye(const wire::ControlHeader &header, const void *data,
     }
     leave_.is_stopped |= (header.flags & wire::kGoodbyeStopped) != 0;
     leave_.broken     |= (header.flags & wire::kGoodbyeBroken) != 0;
+    if (header.flags & wire::kGoodbyeClosed) {
+        if (!failed()) {
+            note_open();
+        }
+        leave_.closed_there = leave_.is_gone = true;
+    }
     auto status = static_cast<ucs_status_t>(message.status);
     ucs_debug("fuselink: peer %016lx says goodbye: %s", uuid_,
               status < 0 && status > UCS_ERR_LAST ? ucs_status_string(status) :
@@ -264,6 +319,12 @@ void Peer::abandon()
     if (!failed()) {
         failed_     = UCS_ERR_CANCELED;
         obstacles_ |= kFailed;
+        /* The other side sees a stream end whatever we say, and could take it
+         * for a NIC that has failed. One try: nobody is there to go on. */
+        if (control_ != nullptr && rail_->traits().stream && hello_taken_ &&
+            !(obstacles_ & (kBlocked | kConnecting))) {
+            send_goodbye(control_, wire::kGoodbyeClosed);
+        }
     }
     leave_.begun = true;
     queue_.clear();

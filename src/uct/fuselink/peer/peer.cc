@@ -142,7 +142,7 @@ ucs_status_t Peer::rail_status(ucs_status_t status)
     if (status == UCS_ERR_NO_RESOURCE) {
         block();
     } else if (UCS_STATUS_IS_ERR(status) && !is_callers_error(status)) {
-        fail(status);
+        fail_with_lane(status, true);
     }
     return status;
 }

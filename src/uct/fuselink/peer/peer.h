@@ -273,6 +273,11 @@ private:
         bool       said       = false;
         bool       said_stopped = false;
         bool       lane_broken  = false; /* the control lane */
+        ucs_status_t lane_status = UCS_OK; /* why, if that was the failure */
+        bool       had_open     = false; /* operations of ours, when it failed */
+        bool       had_users    = false; /* endpoints */
+        bool       why_said     = false;
+        bool       closed_there = false; /* it has closed its interface */
         ucs_time_t until    = 0; /* then it ends, come what may */
         ucs_time_t tell_until = 0; /* and then if nothing is open */
         ucs_time_t quiet_at = 0; /* when bytes came last */
@@ -339,6 +344,10 @@ private:
                                 PeerUser &user, uct_completion_t *comp);
     ucs_status_t obstacle_status();
     ucs_status_t rail_status(ucs_status_t status);
+    void         fail_with_lane(ucs_status_t status, bool in_call);
+    void         say_lane_failed();
+    void         note_open();
+    void         say_why();
     bool         try_control(uct_ep_h ep, const void *head,
                              size_t head_length, const void *body,
                              size_t body_length);
@@ -378,6 +387,7 @@ private:
     void         advance_leave();
     bool         take_leave(ucs_time_t now);
     bool         say_goodbye(bool stopped);
+    bool         send_goodbye(uct_ep_h ep, int flags);
     uct_ep_h     farewell_lane(ucs_time_t now);
     void         end_gets(ucs_status_t status, bool all);
     bool         gets_open() const;

@@ -281,6 +281,19 @@ bool Peer::shares_lane() const
            ways_[way_].remote.index == peer_from_;
 }
 
+/* `in_call`: the user's, which may end the program when it hears of this. */
+void Peer::fail_with_lane(ucs_status_t status, bool in_call)
+{
+    if (!failed()) {
+        leave_.lane_status = status;
+        note_open();
+        if (in_call || leave_.had_open) {
+            say_lane_failed();
+        }
+    }
+    fail(status);
+}
+
 void Peer::on_lane_error(uct_ep_h ep, ucs_status_t status)
 {
     if (ep == leave_.ep) {
@@ -291,14 +304,9 @@ void Peer::on_lane_error(uct_ep_h ep, ucs_status_t status)
         way_failed_ = true;
         engine_.defer(*this);
     } else if (ep == control_) {
-        if (!failed() && (epochs_.outstanding() != 0 || sends_.open() != 0)) {
-            ucs_warn("fuselink: rail %s, over which messages go to peer "
-                     "%016lx, has failed (%s): the connection has failed",
-                     rail_->name().c_str(), uuid_, ucs_status_string(status));
-        }
         leave_.lane_broken = true;
         leave_.said = leave_.said_stopped = false;
-        fail(status);
+        fail_with_lane(status, false);
     } else if (lane_ && ep == lane_->ep() && lane_->on_error()) {
         engine_.defer(*this);
     } else if (!spares_.on_error(ep) && !bulk_.on_path_error(ep, status)) {

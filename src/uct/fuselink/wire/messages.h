@@ -159,6 +159,8 @@ struct GetCancel {
  * status is a ucs_status_t, negative. */
 inline constexpr uint16_t kGoodbyeStopped = 1; /* no more is put by gets; */
 inline constexpr uint16_t kGoodbyeBroken = 2;  /* but a path broke meanwhile */
+inline constexpr uint16_t kGoodbyeClosed = 4;  /* closes its interface, in order:
+                                                * nobody is there any more */
 struct Goodbye {
     ControlHeader header;
     int32_t       status;
