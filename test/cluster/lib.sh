@@ -86,12 +86,34 @@ tcp_rates() {
     tail -n 1 "$output"
 }
 
-# usage: expect_rate WHAT BITS EXPECTED_BITS; within 93 to 103 %
-expect_rate() {
+# Succeeds when BITS is 93 to 103 % of EXPECTED_BITS, and when it is less:
+# says so and returns 1. More is never by chance.
+# usage: rate_fits WHAT BITS EXPECTED_BITS
+rate_fits() {
     [[ $2 =~ ^[0-9]+$ ]] || fail "$1: no rate measured: $2"
     echo "$1: $2 bit/s of $3"
-    [[ $(($2 * 100)) -ge $(($3 * 93)) && $(($2 * 100)) -le $(($3 * 103)) ]] ||
-        fail "$1: $2 bit/s is not within 93 to 103 % of $3"
+    [[ $(($2 * 100)) -le $(($3 * 103)) ]] ||
+        fail "$1: $2 bit/s is more than 103 % of $3"
+    [[ $(($2 * 100)) -ge $(($3 * 93)) ]]
+}
+
+# Tries COMMAND until it succeeds: a machine that has more to do than this, or
+# stands still for a moment, makes a stream slow, but not each time.
+# usage: in_five_tries COMMAND [ARGUMENT...]
+in_five_tries() {
+    local tries
+    for ((tries = 0; tries < 5; tries++)); do
+        "$@" && return
+    done
+    fail "'$*': too slow each time"
+}
+
+stream_fits() {
+    rate_fits "nic$3, host$1 to host$2" "$(tcp_rate "$1" "$2" "$3")" "$4"
+}
+# usage: expect_rate FROM_HOST TO_HOST NIC EXPECTED_BITS; within 93 to 103 %
+expect_rate() {
+    in_five_tries stream_fits "$@"
 }
 
 # Bytes sent by NIC of HOST.
