@@ -66,6 +66,11 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
         /* A rail that a peer does not answer on must not hold up the others
          * while it tries. */
         own.overrides.push_back({"CONN_NB", "y"});
+        /* An event at a time. Of several that the kernel reported at once, UCX
+         * asserts that all connections are still there when it comes to them;
+         * but one breaks in a call, made from inside the callback of an earlier
+         * event: answers go from there, UCP's and ours. */
+        own.overrides.push_back({"MAX_POLL", "1"});
     }
     /* Hellos are few; datagrams in place of queue pairs are for few peers. */
     LowerIfaceParams hello = own;
