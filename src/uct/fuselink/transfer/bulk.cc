@@ -470,9 +470,16 @@ void BulkSender::cancel_in_flight(bool all)
             (path->serving != 0 && !path->broken && !all)) {
             continue;
         }
-        path->cancelled = true;
-        uct_ep_flush(path->ep, UCT_FLUSH_FLAG_CANCEL, nullptr);
+        path->cancelled = cancel(path->ep);
     }
+}
+
+/* False if it has to be tried again: a queue pair that is told to give up may
+ * need a place in its queue for that. */
+bool BulkSender::cancel(uct_ep_h ep)
+{
+    return uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, nullptr) !=
+           UCS_ERR_NO_RESOURCE;
 }
 
 bool BulkSender::written_in_place() const

@@ -358,6 +358,7 @@ private:
     void      free_transfer(Transfer *transfer);
 
     static bool         is_calls_error(ucs_status_t status);
+    static bool         cancel(uct_ep_h ep);
     static void         on_chunk(uct_completion_t *comp);
     static void         on_put(uct_completion_t *comp);
     static void         on_copied(uct_completion_t *comp);

@@ -133,8 +133,10 @@ void BulkSender::mend(Path &path, sched::Nanos now)
     }
     uct_ep_h ep = path.ep == nullptr && path.link ? path.link->ep() : path.ep;
     if (ep != nullptr && !path.cancelled) {
-        path.cancelled = true;
-        uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, nullptr);
+        path.cancelled = cancel(ep);
+        if (path.cancelled) {
+            path.until = now_ns() + kEnd; /* the call may take long itself */
+        }
     }
     if (path.on_nic == 0 || now > path.until) {
         take_last(path);
