@@ -175,7 +175,8 @@ def quick_table(all_results):
               for results in all_results]
     return "\n".join([*titles, "", *_table(rows), *dict.fromkeys(notes), "",
                       f"faster: than {base}, UCX tcp on one NIC."
-                      " MB: what host0 sent on each NIC."])
+                      " MB: what host0 sent on each NIC, in as many calls"
+                      " as the time allows."])
 
 
 def _congestion_control():
