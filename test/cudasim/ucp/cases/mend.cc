@@ -145,12 +145,7 @@ std::vector<Case> gpu_mend_cases()
         test.log = {{Side::Both, "rail [^ ]+ to [^ ]+ of peer [0-9a-f]+ has failed",
                      1, 100},
                     {Side::Both, "UCX +ERROR .*(completion with error|rqpn)", 0,
-                     1000},
-                    /* Soft-RoCE: of what is under way when UCX has a queue pair
-                     * give up, the last put may not end, seen in one run of
-                     * tens. A second later it is taken for lost. */
-                    {Side::Both, "destroying txqp .* uncompleted operation", 0,
-                     8}};
+                     1000}};
         cases.push_back(std::move(test));
     }
     return cases;
