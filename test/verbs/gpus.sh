@@ -110,8 +110,8 @@ more_gpu_programs() {
         p2p -x UCX_FUSELINK_TOPOLOGY="$work/nearest" -x UCX_FUSELINK_GPU_DIRECT=y
     check "gpu.more: MPI p2p, NICs kept away from the GPU" copied 60 75 p2p \
         -x UCX_FUSELINK_GPU_DIRECT=n
-    # Soft-RoCE may not end a put of a queue pair that broke. A second later it is
-    # taken for lost, and UCX warns of it: one run of ten or so fails for that line.
+    # A put of a queue pair that broke may not end, why is not known. A second later it is
+    # taken for lost, and UCX warns of it: one run of tens fails for that line.
     gpu_cases gpu.more 'mend.*'
     local -a gpu_wrapper=("$here/peermem")
     gpu_cases gpu.more.direct 'mend.*' CUDASIM_PEERMEM=1

@@ -444,6 +444,7 @@ std::vector<Case> failure_cases()
         Work        work;
         bool        some_failed;
         bool        with_requests = false;
+        unsigned    least_lines   = 0; /* that name the lane for messages */
     } const works[] = {
         {"puts", [](Outstanding &o) { o.puts(20); }, true},
         {"gets", [](Outstanding &o) { o.gets(20); }, true},
@@ -463,7 +464,8 @@ std::vector<Case> failure_cases()
              o.flush();
          },
          true, true},
-        {"nothing", [](Outstanding &) {}, false},
+        /* The peer may be waited for: not without a word. */
+        {"nothing", [](Outstanding &) {}, false, false, 1},
     };
 
     /* UCX's words, when gets were open and the dead peer is asked about them. */
@@ -480,9 +482,8 @@ std::vector<Case> failure_cases()
                                         work.with_requests);
                              }));
         cases.back().log = {refused, lane};
+        cases.back().log.back().least = work.least_lines;
     }
-    /* The peer may be waited for: not without a word. */
-    cases.back().log.back().least = 1;
     cases.push_back(make("rails.killed.while_served", killed_while_served));
     cases.back().log = {refused, lane};
     Case before = make("rails.killed.before_contact", killed_before_contact);

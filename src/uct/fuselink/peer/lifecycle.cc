@@ -52,8 +52,20 @@ void Peer::fail_as_told(ucs_status_t status)
 
 void Peer::note_open()
 {
-    leave_.had_open  = epochs_.outstanding() != 0 || sends_.open() != 0;
-    leave_.had_users = !users_.empty();
+    leave_.had_open = epochs_.outstanding() != 0 || sends_.open() != 0;
+}
+
+/* `in_call`: the user's, which may end the program when it hears of this. */
+void Peer::fail_with_lane(ucs_status_t status, bool in_call)
+{
+    if (!failed()) {
+        leave_.lane_status = status;
+        note_open();
+        if (in_call || leave_.had_open) {
+            say_lane_failed();
+        }
+    }
+    fail(status);
 }
 
 void Peer::say_lane_failed()
@@ -74,7 +86,7 @@ void Peer::say_why()
     if (leave_.why_said) {
         return;
     }
-    const bool silent = leave_.lane_status != UCS_OK && leave_.had_users;
+    const bool silent = leave_.lane_status != UCS_OK && !users_.empty();
     if (silent && !leave_.closed_there) {
         /* A peer that leaves in order has said so before its streams end, but
          * perhaps by another NIC than the one whose end was seen first. */
@@ -82,12 +94,14 @@ void Peer::say_why()
             engine_.poller().drain(rail->poll_index());
         }
     }
-    if (leave_.closed_there && leave_.had_open) {
+    if (!leave_.closed_there) {
+        if (silent) {
+            say_lane_failed();
+        }
+    } else if (leave_.had_open) {
         ucs_warn("fuselink: peer %016lx has closed its interface with "
                  "operations of this process open: they end with '%s'",
                  uuid_, ucs_status_string(failed_));
-    } else if (silent && !leave_.closed_there) {
-        say_lane_failed();
     }
 }
 
@@ -220,7 +234,7 @@ bool Peer::send_goodbye(uct_ep_h ep, int flags)
 /* The control lane; where it is broken, another connection to the peer. */
 uct_ep_h Peer::farewell_lane(ucs_time_t now)
 {
-    if (leave_.closed_there) {
+    if (leave_.is_gone) {
         return nullptr;
     }
     if (control_ != nullptr && !leave_.lane_broken && hello_taken_) {

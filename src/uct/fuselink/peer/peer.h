@@ -275,7 +275,6 @@ private:
         bool       lane_broken  = false; /* the control lane */
         ucs_status_t lane_status = UCS_OK; /* why, if that was the failure */
         bool       had_open     = false; /* operations of ours, when it failed */
-        bool       had_users    = false; /* endpoints */
         bool       why_said     = false;
         bool       closed_there = false; /* it has closed its interface */
         ucs_time_t until    = 0; /* then it ends, come what may */

@@ -281,19 +281,6 @@ bool Peer::shares_lane() const
            ways_[way_].remote.index == peer_from_;
 }
 
-/* `in_call`: the user's, which may end the program when it hears of this. */
-void Peer::fail_with_lane(ucs_status_t status, bool in_call)
-{
-    if (!failed()) {
-        leave_.lane_status = status;
-        note_open();
-        if (in_call || leave_.had_open) {
-            say_lane_failed();
-        }
-    }
-    fail(status);
-}
-
 void Peer::on_lane_error(uct_ep_h ep, ucs_status_t status)
 {
     if (ep == leave_.ep) {
