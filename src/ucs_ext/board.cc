@@ -77,7 +77,7 @@ std::shared_ptr<Board> Board::open(std::string &error)
         if (shared == nullptr) {
             return nullptr;
         }
-        board = std::shared_ptr<Board>(new Board);
+        board = std::shared_ptr<Board>(new Board(Processes::real()));
         board->use(std::move(shared));
         known = board;
     }
@@ -96,19 +96,29 @@ std::vector<std::shared_ptr<const Board>> Board::watch()
     std::vector<std::shared_ptr<const Board>> boards;
     for (auto &shared : SharedSegment::watch(
              board::kMagic, sizeof(board::Segment), kMostWatched)) {
-        std::shared_ptr<Board> board(new Board);
+        std::shared_ptr<Board> board(new Board(Processes::real()));
         board->use(std::move(shared));
         boards.push_back(std::move(board));
     }
     return boards;
 }
 
-std::shared_ptr<Board> Board::make_private()
+std::shared_ptr<Board> Board::make_private(Processes &processes)
 {
-    std::shared_ptr<Board> board(new Board);
+    std::shared_ptr<Board> board(new Board(processes));
     board->owner_   = geteuid();
-    board->own_     = std::make_unique<board::Segment>();
+    board->own_     = std::make_shared<board::Segment>();
     board->segment_ = board->own_.get();
+    return board;
+}
+
+std::shared_ptr<Board> Board::seen_by(Processes &processes) const
+{
+    std::shared_ptr<Board> board(new Board(processes));
+    board->owner_   = owner_;
+    board->shared_  = shared_;
+    board->own_     = own_;
+    board->segment_ = segment_;
     return board;
 }
 
@@ -156,7 +166,7 @@ void Board::clear(unsigned seat)
 bool Board::is_gone(unsigned seat, int64_t now) const
 {
     const board::Seat &s = segment_->seats[seat];
-    switch (ProcessId(s.owner.load(kRelaxed)).life()) {
+    switch (processes_.life(ProcessId(s.owner.load(kRelaxed)))) {
     case ProcessId::Life::Running:
         return false;
     case ProcessId::Life::Gone:
@@ -175,12 +185,12 @@ bool Board::clear_if_gone(unsigned seat, bool thorough, int64_t now)
     auto     &word  = segment_->seats[seat].owner;
     uint64_t  owner = word.load(kRelaxed);
     ProcessId id(owner);
-    if (owner == 0 || id == ProcessId::self()) {
+    if (owner == 0 || id == processes_.self()) {
         return false;
     }
-    bool gone = thorough ? is_gone(seat, now) : !id.may_run();
+    bool gone = thorough ? is_gone(seat, now) : !processes_.may_run(id);
     if (!gone ||
-        !word.compare_exchange_strong(owner, ProcessId::self().word())) {
+        !word.compare_exchange_strong(owner, processes_.self().word())) {
         return false;
     }
     clear(seat);

@@ -2,7 +2,7 @@
 #ifndef FUSELINK_UCS_EXT_BOARD_H
 #define FUSELINK_UCS_EXT_BOARD_H
 
-#include "process.h"
+#include "processes.h"
 #include "shared_segment.h"
 
 #include <cstdint>
@@ -72,8 +72,13 @@ public:
      *  many users as a person would read of. */
     static std::vector<std::shared_ptr<const Board>> watch();
 
-    /** The same in memory of its own, for tests. */
-    static std::shared_ptr<Board> make_private();
+    /** The same in memory of its own, for tests. `processes`, here and below,
+     *  outlive it. */
+    static std::shared_ptr<Board>
+    make_private(Processes &processes = Processes::real());
+
+    /** The same board, as another process of this program sees it. */
+    std::shared_ptr<Board> seen_by(Processes &processes) const;
 
     /** The board's clock. Not UCS's: that counts processor cycles, whose length
      *  each process measures for itself. */
@@ -123,7 +128,7 @@ public:
 private:
     friend class BoardSeat;
 
-    Board() = default;
+    explicit Board(Processes &processes) : processes_(processes) {}
 
     void     use(std::unique_ptr<SharedSegment> shared);
     bool     present(unsigned seat) const;
@@ -134,8 +139,9 @@ private:
     uint64_t nics_in_use() const;
     bool     is_gone(unsigned seat, int64_t now) const;
 
-    std::unique_ptr<SharedSegment>  shared_; /* or */
-    std::unique_ptr<board::Segment> own_;
+    Processes                      &processes_;
+    std::shared_ptr<SharedSegment>  shared_; /* or */
+    std::shared_ptr<board::Segment> own_;
     board::Segment                 *segment_ = nullptr;
     uid_t                           owner_   = 0;
 };

@@ -35,7 +35,7 @@ std::unique_ptr<BoardSeat> BoardSeat::take(std::shared_ptr<Board> board,
                                            int64_t now)
 {
     board::Segment &segment = *board->segment_;
-    const uint64_t  self    = ProcessId::self().word();
+    const uint64_t  self    = board->processes_.self().word();
     /* Those of processes that are gone only when nothing else is left. */
     for (bool cleared : {false, true}) {
         for (unsigned i = 0; i < kSeats; ++i) {
@@ -83,7 +83,8 @@ void BoardSeat::enter(int64_t now)
 BoardSeat::~BoardSeat()
 {
     board::Seat &seat = board_->segment_->seats[index_];
-    if (!lost_ && seat.owner.load(kRelaxed) == ProcessId::self().word()) {
+    if (!lost_ &&
+        seat.owner.load(kRelaxed) == board_->processes_.self().word()) {
         board_->clear(index_);
     }
 }
@@ -213,7 +214,8 @@ void BoardSeat::tick(int64_t now)
 {
     board::Segment &segment = *board_->segment_;
     board::Seat    &seat    = segment.seats[index_];
-    if (lost_ || seat.owner.load(kRelaxed) != ProcessId::self().word() ||
+    if (lost_ ||
+        seat.owner.load(kRelaxed) != board_->processes_.self().word() ||
         !board_->present(index_)) {
         /* Somebody took us for dead, or wrote nonsense. Others may sit here
          * by now: no more from us. */

@@ -144,9 +144,20 @@ std::unique_ptr<SharedSegment> SharedSegment::open(uint64_t magic, size_t size,
     return nullptr;
 }
 
+std::unique_ptr<SharedSegment>
+SharedSegment::within(std::shared_ptr<void> memory, size_t size)
+{
+    std::unique_ptr<SharedSegment> segment(
+        new SharedSegment(memory.get(), size, geteuid()));
+    segment->own_ = std::move(memory);
+    return segment;
+}
+
 SharedSegment::~SharedSegment()
 {
-    shmdt(memory_);
+    if (own_ == nullptr) {
+        shmdt(memory_);
+    }
 }
 
 } // namespace fuselink

@@ -56,6 +56,11 @@ public:
     static std::vector<std::unique_ptr<SharedSegment>>
     watch(uint64_t magic, size_t size, size_t most);
 
+    /** As if it were one: memory of this program, for tests of several
+     *  processes in one. On a page, and the header is there. */
+    static std::unique_ptr<SharedSegment>
+    within(std::shared_ptr<void> memory, size_t size);
+
     ~SharedSegment();
     SharedSegment(const SharedSegment &)            = delete;
     SharedSegment &operator=(const SharedSegment &) = delete;
@@ -78,9 +83,10 @@ private:
     static std::unique_ptr<SharedSegment> attach(int id, size_t size,
                                                  uid_t owner, int flags = 0);
 
-    void  *memory_;
-    size_t size_;
-    uid_t  owner_;
+    void                 *memory_;
+    size_t                size_;
+    uid_t                 owner_;
+    std::shared_ptr<void> own_; /* not attached, but this */
 };
 
 } // namespace fuselink

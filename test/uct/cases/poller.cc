@@ -131,7 +131,7 @@ void comes_while_arming(Session &)
 {
     for (bool has_fd : {false, true}) {
         for (unsigned moment = 0; moment < 4; ++moment) {
-            Poller poller;
+            Poller poller(fuselink::host_of_new_md());
             DeafNic first(has_fd), second(has_fd);
             first.add_to(poller);
             second.add_to(poller);
@@ -157,7 +157,7 @@ void comes_between(Session &)
 {
     for (bool has_fd : {false, true}) {
         for (unsigned when = 0; when < 8; ++when) {
-            Poller poller;
+            Poller poller(fuselink::host_of_new_md());
             DeafNic nic(has_fd);
             unsigned step = 0;
             nic.add_to(poller);

@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "memory/region_table.h"
 
+#include "../host/fake_host.h"
+
 #include <gtest/gtest.h>
 
 namespace {
@@ -15,7 +17,8 @@ uint64_t address(const void *p)
 
 TEST(RegionTable, ContainsWhatWasAdded)
 {
-    RegionTable table;
+    FakeHost    host;
+    RegionTable table(host);
     char buffer[100];
     RegionKey key = table.add(buffer, sizeof(buffer));
     uint64_t base = address(buffer);
@@ -31,7 +34,8 @@ TEST(RegionTable, ContainsWhatWasAdded)
 
 TEST(RegionTable, WrongKeyOpensNothing)
 {
-    RegionTable table;
+    FakeHost    host;
+    RegionTable table(host);
     char buffer[8];
     RegionKey key = table.add(buffer, sizeof(buffer));
     EXPECT_FALSE(table.contains({key.id, key.key + 1}, address(buffer), 1));
@@ -42,7 +46,8 @@ TEST(RegionTable, WrongKeyOpensNothing)
 
 TEST(RegionTable, EndedKeyOpensNothingEvenWhenItsPlaceIsTaken)
 {
-    RegionTable table;
+    FakeHost    host;
+    RegionTable table(host);
     char buffer[8];
     RegionKey old = table.add(buffer, sizeof(buffer));
     table.remove(old);

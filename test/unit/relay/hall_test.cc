@@ -12,6 +12,7 @@ namespace {
 
 using fuselink::ProcessId;
 using fuselink::RelayHall;
+using fuselink::sched::Nanos;
 using State = RelayHall::State;
 
 RelayHall::Offer offer_of(uint32_t slots)
@@ -238,16 +239,16 @@ TEST(RelayHall, SlotsOnWishAreWantedFirst)
     ASSERT_TRUE(two.hall->offer_of(two.agent));
     EXPECT_EQ(two.hall->offer_of(two.agent)->on_wish, 1u);
     EXPECT_FALSE(two.take());
-    EXPECT_EQ(two.hall->wanted(two.agent), 0);
-    uint32_t heard = two.hall->wait(two.agent, 0, 1);
-    two.hall->want(two.agent, 42);
-    EXPECT_NE(two.hall->wait(two.agent, heard, 1), heard);
-    EXPECT_EQ(two.hall->wanted(two.agent), 42);
+    EXPECT_EQ(two.hall->wanted(two.agent), Nanos());
+    uint32_t heard = two.hall->wait(two.agent, 0, Nanos(1));
+    two.hall->want(two.agent, Nanos(42));
+    EXPECT_NE(two.hall->wait(two.agent, heard, Nanos(1)), heard);
+    EXPECT_EQ(two.hall->wanted(two.agent), Nanos(42));
     two.hall->offer(two.agent, offer_of(4));
     EXPECT_TRUE(two.take());
     two.hall->stand_up(two.agent);
     ASSERT_EQ(two.hall->sit(ProcessId::self(), {3, 300}), two.agent);
-    EXPECT_EQ(two.hall->wanted(two.agent), 0); /* of whoever sat there */
+    EXPECT_EQ(two.hall->wanted(two.agent), Nanos()); /* of whoever sat there */
 }
 
 TEST(RelayHall, AnOldOfferIsNotTaken)
@@ -340,7 +341,7 @@ TEST(RelayHall, WorksForTwo)
             ++done;
         }
         if (done < 2 * kJobs) {
-            heard = hall->wait(agent, heard, 1'000'000'000);
+            heard = hall->wait(agent, heard, Nanos::seconds(1));
         }
     }
     first.join();

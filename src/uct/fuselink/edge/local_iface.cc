@@ -105,8 +105,7 @@ ucs_status_t LocalIface::init(uct_md_h tl_md, uct_worker_h worker,
     device_address_.kind    = static_cast<uint8_t>(
         is_self_ ? wire::DeviceKind::Self : wire::DeviceKind::Node);
     device_address_.node    = is_self_ ?
-        ucs_generate_uuid(reinterpret_cast<uintptr_t>(this)) :
-        md.node_signature();
+        md.host().random64() : md.node_signature();
 
     std::vector<uint8_t> address;
     status = pack_address(address);

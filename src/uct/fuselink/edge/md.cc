@@ -1,7 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "md.h"
 
-#include "../../../ucs_ext/node.h"
 #include "../../../ucs_ext/split.h"
 #include "md_ops.h"
 
@@ -56,7 +55,7 @@ ucs_status_t query_md_resources(uct_component_t *,
 ucs_status_t Md::open(uct_component_t *component, const char *name,
                       const uct_md_config_t *config, uct_md_h *md_p)
 {
-    std::unique_ptr<Md> md(new Md);
+    std::unique_ptr<Md> md(new Md(host_of_new_md()));
     md->ops       = &md_ops;
     md->component = component;
     if (has_gpus()) {
@@ -81,9 +80,12 @@ ucs_status_t Md::configure(const MdConfig &config)
 {
     std::vector<std::string> names = {"posix", "sysv", "cma", "self"};
     if (has_rails_) {
-        names.insert(names.end(), {"tcp", "ib", kGpuComponent});
+        for (const auto &traits : all_traits()) {
+            names.emplace_back(traits.component);
+        }
+        names.emplace_back(kGpuComponent);
         if (config.gpu_copies) {
-            names.push_back(kGpuIpcComponent);
+            names.emplace_back(kGpuIpcComponent);
         }
     }
     ucs_status_t status = open_lower_mds(names, lower_);
@@ -147,8 +149,8 @@ ucs_status_t Md::find_rails(const MdConfig &config)
                   error.c_str());
         return UCS_ERR_INVALID_PARAM;
     }
-    ucs_status_t status = find_candidates(lower_, choice, candidates_,
-                                          left_out_);
+    ucs_status_t status = find_candidates(host_.network(), lower_, choice,
+                                          candidates_, left_out_);
     for (auto &candidate : candidates_) {
         if (candidate.traits->needs_keys) {
             candidate.memory = nics_.add(*candidate.md);
@@ -232,11 +234,8 @@ ucs_status_t Md::find_lanes(const char *setting)
         }
     }
 
-    uint64_t random = ucs_generate_uuid(reinterpret_cast<uintptr_t>(this));
-    node_signature_ = message_lane_ != nullptr ?
-                          fuselink::node_signature(lanes,
-                                                   ucs_get_system_id()) :
-                          random;
+    node_signature_ = message_lane_ != nullptr ? host_.node_signature(lanes) :
+                                                 host_.random64();
     return UCS_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "../config/config.h"
 #include "../config/device_list.h"
+#include "../host/host.h"
 #include "../memory/region.h"
 #include "../memory/remote_key.h"
 #include "../rail/candidates.h"
@@ -35,6 +36,8 @@ public:
                              const uct_md_config_t *config, uct_md_h *md);
     static Md &from(uct_md_h md) { return *static_cast<Md *>(md); }
 
+    /** The process that it belongs to. */
+    Host        &host() const { return host_; }
     RegionTable &regions() { return regions_; }
     /** The NICs that memory is registered with; none with tcp alone. */
     NicMemory   &nics() { return nics_; }
@@ -78,13 +81,14 @@ private:
     friend ucs_status_t query_devices(uct_md_h md,
                                       uct_tl_device_resource_t **devices,
                                       unsigned *count);
-    Md() = default;
+    explicit Md(Host &host) : host_(host), regions_(host) {}
 
     ucs_status_t configure(const MdConfig &config);
     ucs_status_t find_rails(const MdConfig &config);
     ucs_status_t find_lanes(const char *setting);
     ucs_status_t check_topology(const char *file);
 
+    Host                                 &host_;
     std::vector<std::unique_ptr<LowerMd>> lower_;
     std::vector<RailCandidate>            candidates_;
     LeftOuts                              left_out_;

@@ -182,8 +182,8 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     base_ready_ = true;
 
     Md &md  = Md::from(tl_md);
-    engine_ = std::make_unique<Engine>(*this, md.regions(), md.nics(),
-                                     settings);
+    engine_ = std::make_unique<Engine>(md.host(), *this, md.regions(),
+                                       md.nics(), settings);
     status  = engine_->open_rails(md.candidates(), tl_worker, params);
     if (status == UCS_OK && md.takes_gpu()) {
         status = engine_->open_hop(*md.gpu(), md.gpu_ipc(), md.nvlinks(),
@@ -200,8 +200,7 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     device_address_.kind    = static_cast<uint8_t>(wire::DeviceKind::Rails);
     /* Without the node's lanes each interface is a node of its own. */
     device_address_.node    = md.message_lane() != nullptr ?
-        md.node_signature() :
-        ucs_generate_uuid(reinterpret_cast<uintptr_t>(this));
+        md.node_signature() : md.host().random64();
     return UCS_OK;
 }
 

@@ -10,7 +10,7 @@ ucs_status_t Engine::open_hop(LowerMd &gpu, LowerMd *ipc, NvLinks &nvlinks,
                               uct_worker_h worker,
                               const uct_iface_params_t *params)
 {
-    ucs_status_t status = Hop::open(gpu, worker, params, hop_);
+    ucs_status_t status = Hop::open(host_, gpu, worker, params, hop_);
     if (status != UCS_OK) {
         return status;
     }
@@ -18,8 +18,9 @@ ucs_status_t Engine::open_hop(LowerMd &gpu, LowerMd *ipc, NvLinks &nvlinks,
     if (settings_.relay != Relay::Use::Never) {
         std::string error = "UCX has no cuda_ipc";
         relay_ = ipc == nullptr ? nullptr :
-                                  Relay::open(2 * half, settings_.relay,
-                                              nvlinks, error);
+                                  Relay::open(host_, 2 * half,
+                                              settings_.relay, nvlinks,
+                                              error);
         if (relay_) {
             status = relay_->start(gpu, *ipc, *hop_, worker, params,
                                    settings_.gpu_chunk);

@@ -1,7 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "engine.h"
 
-#include "../../../ucs_ext/node.h"
 #include "../rail/locked_memory.h"
 #include "../rail/subnets.h"
 #include "named_rails.h"
@@ -11,16 +10,15 @@
 
 namespace fuselink {
 
-Engine::Engine(uct_base_iface_t &owner, RegionTable &regions, NicMemory &nics,
-               const EngineSettings &settings)
-    : owner_(owner), regions_(regions), nics_(nics), settings_(settings),
+Engine::Engine(Host &host, uct_base_iface_t &owner, RegionTable &regions,
+               NicMemory &nics, const EngineSettings &settings)
+    : host_(host), owner_(owner), regions_(regions), nics_(nics),
+      settings_(settings),
       planning_(*this, settings.policy == sched::find_policy("plan") ||
                            settings.policy == sched::find_policy("auto")),
       spread_home_(settings.policy != sched::find_policy("single"))
 {
-    table_.uuid = wire::make_uuid(
-        network_signature(ucs_get_system_id()),
-        ucs_generate_uuid(reinterpret_cast<uintptr_t>(this)));
+    table_.uuid = wire::make_uuid(host.network_signature(), host.random64());
     home_                 = static_cast<uint32_t>(table_.uuid);
     release_user_desc_.cb = release_user_desc;
 }
@@ -53,7 +51,8 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
     lower.async_arg   = &poller_;
 
     std::string unlocked;
-    auto chosen = without_shared_subnets(candidates, left_out_);
+    auto chosen = without_shared_subnets(host_.network(), candidates,
+                                         left_out_);
     lower.rails = std::min(chosen.size(), wire::kMaxRails);
     for (const auto &candidate : chosen) {
         if (rails_.size() == wire::kMaxRails) {
@@ -68,7 +67,7 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
             break;
         }
         if (!candidate.traits->routed_by_ip &&
-            !can_lock(*candidate.md, queue_memory(lower.rails))) {
+            !host_.can_lock(*candidate.md, queue_memory(lower.rails))) {
             unlocked += (unlocked.empty() ? "" : ", ") + candidate.device;
             left_out_.push_back({candidate.device,
                                  "too little locked memory (ulimit -l)"});
@@ -108,7 +107,7 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
         ucs_warn("fuselink: NIC ports that are not used because each needs %zu "
                  "MB of locked memory, of which this process may have %s "
                  "(ulimit -l): %s", queue_memory(lower.rails) >> 20,
-                 locked_memory_limit().c_str(), unlocked.c_str());
+                 host_.locked_memory_limit().c_str(), unlocked.c_str());
     }
     if (rails_.empty()) {
         ucs_error("fuselink: no NIC port could be opened; "
@@ -246,7 +245,8 @@ ucs_status_t Engine::connect(const wire::RailTable &address, Peer *&peer)
 bool Engine::reaches(const wire::RailTable &address) const
 {
     for (const auto &remote : address.rails) {
-        if (Rail::route_to(remote, uuid(), address.uuid).astray) {
+        if (Rail::route_to(host_.network(), remote, uuid(), address.uuid)
+                .astray) {
             continue;
         }
         for (const auto &rail : rails_) {
@@ -477,7 +477,7 @@ void Engine::note_landed(Rail &rail, const Peer &peer, uint64_t length)
     rail.traffic.received.add(length);
     loads_.landed(rail, sched::Bytes(length));
     if (ucs_unlikely(trace_ != nullptr)) {
-        int64_t now = Board::now();
+        const int64_t now = this->now().count();
         trace_->begin({.start = now, .end = now, .peer = peer.uuid(),
                        .length = length, .kind = Trace::Kind::Landed,
                        .rail = rail.index()});

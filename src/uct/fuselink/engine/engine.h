@@ -4,6 +4,7 @@
 
 #include "../hop/hop.h"
 #include "../hop/slots.h"
+#include "../host/host.h"
 #include "../memory/region_table.h"
 #include "../peer/first_contacts.h"
 #include "../peer/peer.h"
@@ -11,7 +12,6 @@
 #include "../rail/rail.h"
 #include "../relay/relay.h"
 #include "../sched/policy.h"
-#include "../transfer/clock.h"
 #include "../transfer/gets.h"
 #include "../transfer/planning.h"
 #include "../transfer/room_queue.h"
@@ -58,8 +58,8 @@ class Engine {
 public:
     /** `owner` is the interface whose active message handlers receive and
      *  whose error handler is told; it outlives the engine. */
-    Engine(uct_base_iface_t &owner, RegionTable &regions, NicMemory &nics,
-           const EngineSettings &settings);
+    Engine(Host &host, uct_base_iface_t &owner, RegionTable &regions,
+           NicMemory &nics, const EngineSettings &settings);
     ~Engine();
 
     /** Opens a rail for each candidate that works. Fails with one line if
@@ -83,10 +83,10 @@ public:
             count += run_deferred();
         }
         if (ucs_unlikely(!contacts_.empty())) {
-            contacts_.check(ucs_get_time());
+            contacts_.check(now());
         }
         if (ucs_unlikely(!room_.empty())) {
-            count += room_.serve(now_ns());
+            count += room_.serve(now());
         }
         return count;
     }
@@ -105,6 +105,9 @@ public:
     /** UCS_INPROGRESS while anything is outstanding. */
     ucs_status_t flush();
     void         fence();
+
+    Host        &host() const { return host_; }
+    sched::Nanos now() const { return host_.now(); }
 
     /** The longest message that every rail's control lane takes, bytes. */
     size_t max_message() const;
@@ -224,26 +227,27 @@ private:
     void         on_hello(const wire::ControlHeader &header, const void *data,
                           size_t length);
 
+    Host             &host_;
     uct_base_iface_t &owner_;
     RegionTable      &regions_;
     NicMemory        &nics_;
     EngineSettings    settings_;
 
-    Poller                             poller_;
+    Poller                             poller_{host_};
     std::vector<std::unique_ptr<Rail>> rails_;
     std::unique_ptr<Hop>               hop_;
     std::unique_ptr<Relay>             relay_; /* has the slots' memory */
     std::unique_ptr<Slots>             slots_out_, slots_in_;
     LeftOuts                           left_out_;
-    LoadView                           loads_; /* after the rails */
+    LoadView                           loads_{host_}; /* after the rails */
     RoomQueue                          room_;  /* before the peers */
-    FirstContacts                      contacts_; /* the same */
+    FirstContacts                      contacts_{host_}; /* the same */
     Planning                           planning_;
     wire::RailTable                    table_;
     ExitReport                        *report_ = nullptr;
     std::unique_ptr<Trace>             trace_;
     TraceFile                         *trace_file_ = nullptr;
-    GetTable                           gets_;
+    GetTable                           gets_{host_};
     std::unordered_map<uint64_t, PeerSlot> peers_;
     std::vector<PeerSlot>              gone_; /* failed, not closed yet */
     std::unordered_map<uct_ep_h, Peer *> lanes_; /* whose each is */

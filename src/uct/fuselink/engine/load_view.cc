@@ -1,7 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "load_view.h"
 
-#include "../../../ucs_ext/job.h"
 #include "../ucx.h"
 #include "named_rails.h"
 
@@ -33,16 +32,16 @@ void LoadView::open(const ShareSettings &settings,
         return;
     }
     std::string error;
-    auto board = Board::open(error);
+    auto board = host_.open_board(error);
     if (board == nullptr) {
         ucs_diag("fuselink: no load board, so other processes of this node are "
                  "not seen: %s", error.c_str());
         return;
     }
     seat_ = BoardSeat::take(board,
-                            {.job = job_number(),
+                            {.job = host_.job(),
                              .priority = settings.priority},
-                            Board::now());
+                            now());
     if (seat_ == nullptr) {
         ucs_diag("fuselink: the load board of this node has no free seat");
         return;
@@ -105,7 +104,7 @@ void LoadView::update(sched::Nanos now)
 {
     next_ = now + kRefresh;
     if (seat_ != nullptr) {
-        int64_t clock = Board::now();
+        const int64_t clock = this->now();
         if (now >= next_tick_) {
             next_tick_ = now + kTick;
             seat_->tick(clock);
@@ -132,7 +131,7 @@ void LoadView::update_inbound(sched::Nanos now)
     if (seat_ == nullptr) {
         return;
     }
-    seat_->read(Direction::In, Board::now(), loads_);
+    seat_->read(Direction::In, this->now(), loads_);
     for (Rail *rail : rails_) {
         if (rail->load.number >= 0) {
             rail->load.inbound = sched::Bytes(
@@ -145,7 +144,7 @@ void LoadView::posted(const Rail &rail, sched::Bytes length)
 {
     if (seat_ != nullptr) {
         seat_->posted(rail.load.number, Direction::Out, length.count(),
-                      Board::now());
+                      now());
     }
 }
 
@@ -154,7 +153,7 @@ void LoadView::ended(const Rail &rail, sched::Bytes length, bool arrived)
     if (seat_ != nullptr) {
         bool lent = rail.nic.standing() == sched::PathView::Standing::Lent;
         seat_->ended(rail.load.number, Direction::Out, length.count(), arrived,
-                     lent, Board::now());
+                     lent, now());
     }
 }
 
@@ -162,7 +161,7 @@ void LoadView::landed(const Rail &rail, sched::Bytes length)
 {
     if (seat_ != nullptr) {
         seat_->ended(rail.load.number, Direction::In, length.count(), true, false,
-                     Board::now());
+                     now());
     }
 }
 
@@ -171,7 +170,7 @@ void LoadView::set_inflow(const Rail &rail, sched::Bytes bytes)
     if (seat_ != nullptr) {
         seat_->set_in_flight(rail.load.number, Direction::In,
                              std::min(bytes.count(), Board::kMostBytes),
-                             Board::now());
+                             now());
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "../../../ucs_ext/board_seat.h"
 #include "../config/device_list.h"
+#include "../host/host.h"
 #include "../rail/rail.h"
 #include "../sched/policy.h"
 
@@ -32,6 +33,8 @@ struct ShareSettings {
  */
 class LoadView {
 public:
+    explicit LoadView(Host &host) : host_(host) {}
+
     /** Takes a seat on the board for these rails, which are all there are.
      *  @param by_place without UCX_FUSELINK_OWN each process of a job owns one
      *                  NIC, in turn */
@@ -67,12 +70,14 @@ public:
     sched::Bytes borrow_max() const { return sched::Bytes(settings_.borrow_max); }
 
 private:
+    int64_t now() const { return host_.now().count(); } /* for the board */
     void update(sched::Nanos now);
     void update_inbound(sched::Nanos now);
     void take_own_nics(bool by_place);
     sched::PathView::Standing standing(const Rail            &rail,
                                        const BoardSeat::Load &others) const;
 
+    Host                        &host_;
     ShareSettings                settings_;
     sched::Limits                limits_;
     std::unique_ptr<BoardSeat>   seat_;

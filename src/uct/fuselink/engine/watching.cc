@@ -78,7 +78,7 @@ void Engine::end_watching()
         names.rails.push_back(rail->name());
     }
     std::string error;
-    if (!trace_file_->add(*trace_, names, Board::now(), error)) {
+    if (!trace_file_->add(*trace_, names, now().count(), error)) {
         ucs_warn("UCX_FUSELINK_TRACE: %s", error.c_str());
     }
 }

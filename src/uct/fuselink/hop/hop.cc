@@ -13,12 +13,12 @@ uint64_t address(const void *gpu)
 
 } // namespace
 
-ucs_status_t Hop::open(LowerMd &md, uct_worker_h worker,
+ucs_status_t Hop::open(Host &host, LowerMd &md, uct_worker_h worker,
                        const uct_iface_params_t *params,
                        std::unique_ptr<Hop> &hop_p)
 {
     const LowerMd::Resource *resource = md.find(kTransport);
-    std::unique_ptr<Hop>     hop(new Hop);
+    std::unique_ptr<Hop>     hop(new Hop(host));
     ucs_status_t             status = UCS_ERR_NO_DEVICE;
     if (resource != nullptr) {
         LowerIfaceParams lower;

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_HOP_HOP_H
 #define FUSELINK_HOP_HOP_H
 
+#include "../host/host.h"
 #include "../pool.h"
 #include "../rail/lower.h"
 #include "../ucx.h"
@@ -24,7 +25,7 @@ class Hop {
 public:
     /** Opens it on the worker. On failure says in one line why GPU memory
      *  cannot be sent. */
-    static ucs_status_t open(LowerMd &md, uct_worker_h worker,
+    static ucs_status_t open(Host &host, LowerMd &md, uct_worker_h worker,
                              const uct_iface_params_t *params,
                              std::unique_ptr<Hop> &hop);
     ~Hop();
@@ -52,10 +53,10 @@ public:
     /** Progresses until done(). False if that takes longer than any copy. */
     template <typename Done> bool wait(Done &&done)
     {
-        ucs_time_t until = ucs_get_time() + ucs_time_from_sec(kLongest);
+        const sched::Nanos until = host_.now() + kLongest;
         while (!done()) {
             progress();
-            if (ucs_get_time() > until) {
+            if (host_.now() > until) {
                 return false;
             }
         }
@@ -63,9 +64,9 @@ public:
     }
 
 private:
-    Hop() = default;
+    explicit Hop(Host &host) : host_(host) {}
 
-    static constexpr double kLongest = 10; /* seconds */
+    static constexpr sched::Nanos kLongest = sched::Nanos::seconds(10);
 
     struct Copy {
         uct_completion_t  comp; /* first; the transport's */
@@ -81,6 +82,7 @@ private:
                        const void *gpu, size_t length, uct_completion_t *user);
     static void  on_copied(uct_completion_t *comp);
 
+    Host                       &host_;
     std::unique_ptr<LowerIface> iface_;
     uct_ep_h                    ep_   = nullptr;
     size_t                      open_ = 0;

@@ -1,22 +1,9 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "region_table.h"
 
-#include <sys/random.h>
-#include <time.h>
-
 namespace fuselink {
 
-RegionTable::RegionTable()
-{
-    if (getrandom(&rng_, sizeof(rng_), GRND_NONBLOCK) != sizeof(rng_)) {
-        /* Only in early boot. The key guards against mistakes more than
-         * against attackers, who could watch it on the wire anyway. */
-        timespec now{};
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        rng_ = static_cast<uint64_t>(now.tv_nsec) << 32 ^
-               reinterpret_cast<uintptr_t>(this);
-    }
-}
+RegionTable::RegionTable(Host &host) : rng_(host.random64()) {}
 
 /* splitmix64: one step per registration, which is on UCP's rendezvous path. */
 uint64_t RegionTable::next_key()

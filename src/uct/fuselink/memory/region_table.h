@@ -2,6 +2,8 @@
 #ifndef FUSELINK_MEMORY_REGION_TABLE_H
 #define FUSELINK_MEMORY_REGION_TABLE_H
 
+#include "../host/host.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -28,7 +30,7 @@ struct RegionKey {
  */
 class RegionTable {
 public:
-    RegionTable();
+    explicit RegionTable(Host &host);
 
     /** Adds [base, base + length); length may be 0. `region`, if any, is what
      *  with_region() finds, and must live until remove() has returned. */

@@ -13,7 +13,7 @@ namespace fuselink {
 namespace {
 
 /* What is on its way arrives within this time, or the peer has failed. */
-constexpr double kCancelTime = 1;
+constexpr sched::Nanos kCancelTime = sched::Nanos::seconds(1);
 
 } // namespace
 
@@ -28,7 +28,7 @@ ucs_status_t Peer::cancel(PeerUser &user, uct_completion_t *comp)
 {
     if (user.open != 0 && !user.cancelling) {
         user.cancelling   = true; /* before its completions are called */
-        user.cancel_until = ucs_get_time() + ucs_time_from_sec(kCancelTime);
+        user.cancel_until = engine_.now() + kCancelTime;
         bulk_.cancel(user);
         cancel_gets(user);
         engine_.defer(*this);
@@ -74,7 +74,7 @@ void Peer::check_cancels()
             continue;
         }
         if (user->open != 0) {
-            if (!failed() && ucs_get_time() > user->cancel_until) {
+            if (!failed() && engine_.now() > user->cancel_until) {
                 ucs_debug("fuselink: peer %016lx does not let go of what was "
                           "cancelled", uuid_);
                 fail(UCS_ERR_ENDPOINT_TIMEOUT);

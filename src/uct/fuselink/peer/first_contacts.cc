@@ -9,16 +9,16 @@ namespace fuselink {
 namespace {
 
 /* If the program does nothing for longer than this, the time does not count:
- * answers that have come were not looked at. Seconds. */
-constexpr double kPause = 0.05;
+ * answers that have come were not looked at. */
+constexpr sched::Nanos kPause = sched::Nanos::millis(50);
 
 } // namespace
 
-void FirstContacts::await(Peer &peer, double seconds)
+void FirstContacts::await(Peer &peer, sched::Nanos time)
 {
     forget(peer);
-    const ucs_time_t now   = ucs_get_time();
-    const ucs_time_t until = now + ucs_time_from_sec(seconds);
+    const sched::Nanos now   = host_.now();
+    const sched::Nanos until = now + time;
     if (waiting_.empty()) {
         checked_ = now;
     }
@@ -43,11 +43,11 @@ void FirstContacts::drop_answered()
     }
 }
 
-void FirstContacts::check(ucs_time_t now)
+void FirstContacts::check(sched::Nanos now)
 {
-    const ucs_time_t since = now - checked_;
-    checked_               = now;
-    if (ucs_unlikely(since > ucs_time_from_sec(kPause))) {
+    const sched::Nanos since = now - checked_;
+    checked_                 = now;
+    if (ucs_unlikely(since > kPause)) {
         for (Entry &entry : waiting_) {
             entry.until += since;
         }

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_PEER_FIRST_CONTACTS_H
 #define FUSELINK_PEER_FIRST_CONTACTS_H
 
+#include "../host/host.h"
 #include "../ucx.h"
 
 #include <deque>
@@ -18,14 +19,16 @@ class Peer;
  */
 class FirstContacts {
 public:
-    /** What an endpoint's handshake is given, seconds. UCX's thread answers it,
+    /** What an endpoint's handshake is given. UCX's thread answers it,
      *  whatever the peer's program does meanwhile. */
-    static constexpr double kPatience = 2;
+    static constexpr sched::Nanos kPatience = sched::Nanos::seconds(2);
     /** The same when another way is known to work. */
-    static constexpr double kImpatience = 0.1;
+    static constexpr sched::Nanos kImpatience = sched::Nanos::millis(100);
+
+    explicit FirstContacts(const Host &host) : host_(host) {}
 
     /** From now on, whatever it was given before. */
-    void await(Peer &peer, double seconds = kPatience);
+    void await(Peer &peer, sched::Nanos time = kPatience);
     /** The peer is destroyed. */
     void forget(const Peer &peer);
 
@@ -38,18 +41,19 @@ public:
     }
 
     /** Sees to those whose time is over. */
-    void check(ucs_time_t now);
+    void check(sched::Nanos now);
 
 private:
     struct Entry {
-        Peer      *peer;
-        ucs_time_t until;
+        Peer        *peer;
+        sched::Nanos until;
     };
 
     void drop_answered();
 
-    std::deque<Entry> waiting_;     /* the first is due first */
-    ucs_time_t        checked_ = 0; /* last */
+    const Host       &host_;
+    std::deque<Entry> waiting_; /* the first is due first */
+    sched::Nanos      checked_; /* last */
 };
 
 } // namespace fuselink

@@ -18,16 +18,16 @@ namespace fuselink {
 namespace {
 
 /* How long a peer may take to confirm that it has stopped. */
-constexpr double kLeaveTime = 10;
+constexpr sched::Nanos kLeaveTime = sched::Nanos::seconds(10);
 /* A connection refused within this time was refused by the peer's host, because
  * nobody listens there any more: an unreachable host takes longer. */
-constexpr double kRefusedTime = 1;
+constexpr sched::Nanos kRefusedTime = sched::Nanos::seconds(1);
 /* What a dead peer's kernel still has to send comes without such a pause. */
-constexpr double kQuietTime = 0.5;
+constexpr sched::Nanos kQuietTime = sched::Nanos::millis(500);
 /* How long to try to tell a peer that nothing here depends on. */
-constexpr double kTellTime = 2;
+constexpr sched::Nanos kTellTime = sched::Nanos::seconds(2);
 /* For the last words to leave this process. */
-constexpr double kFlushTime = 1;
+constexpr sched::Nanos kFlushTime = sched::Nanos::seconds(1);
 
 } // namespace
 
@@ -109,8 +109,9 @@ void Peer::begin_leave()
 {
     say_why();
     leave_.begun     = true;
-    leave_.until     = ucs_get_time() + ucs_time_from_sec(kLeaveTime);
-    leave_.tell_until = ucs_get_time() + ucs_time_from_sec(kTellTime);
+    const sched::Nanos now = engine_.now();
+    leave_.until      = now + kLeaveTime;
+    leave_.tell_until = now + kTellTime;
     bool was_serving = bulk_.serving() != 0;
 
     queue_.clear();
@@ -149,8 +150,8 @@ void Peer::advance_leave()
     if (closed_) {
         return;
     }
-    ucs_time_t now = ucs_get_time();
-    bool late      = now > leave_.until;
+    const sched::Nanos now  = engine_.now();
+    const bool         late = now > leave_.until;
     bulk_.cancel_in_flight(late);
     if (control_ != nullptr && sends_.open() != 0 &&
         (late || leave_.lane_broken)) {
@@ -165,8 +166,8 @@ void Peer::advance_leave()
         } else if (late) {
             ucs_warn("fuselink: peer %016lx did not confirm within %g s that "
                      "it has stopped: gets from it end with '%s' although it "
-                     "may still write to their memory", uuid_, kLeaveTime,
-                     ucs_status_string(failed_));
+                     "may still write to their memory", uuid_,
+                     kLeaveTime.as_seconds(), ucs_status_string(failed_));
             bulk_.close(); /* so that at least no NIC does */
             end_gets(failed_, true);
         }
@@ -186,7 +187,7 @@ void Peer::advance_leave()
 }
 
 /* True when all is said, or cannot be. */
-bool Peer::take_leave(ucs_time_t now)
+bool Peer::take_leave(sched::Nanos now)
 {
     bool stopped = bulk_.serving() == 0;
     if ((!leave_.said || (stopped && !leave_.said_stopped)) &&
@@ -196,8 +197,8 @@ bool Peer::take_leave(ucs_time_t now)
     if (!leave_.said_stopped) {
         return false;
     }
-    if (leave_.flush_until == 0) {
-        leave_.flush_until = now + ucs_time_from_sec(kFlushTime);
+    if (leave_.flush_until == sched::Nanos()) {
+        leave_.flush_until = now + kFlushTime;
     }
     uct_ep_h ep         = leave_.ep != nullptr ? leave_.ep : control_;
     ucs_status_t status = uct_ep_flush(ep, 0, nullptr);
@@ -208,7 +209,7 @@ bool Peer::take_leave(ucs_time_t now)
 /* False if it could not be said, now or (is_gone) at all. */
 bool Peer::say_goodbye(bool stopped)
 {
-    uct_ep_h ep = farewell_lane(ucs_get_time());
+    uct_ep_h ep = farewell_lane(engine_.now());
     if (ep == nullptr) {
         return false;
     }
@@ -232,7 +233,7 @@ bool Peer::send_goodbye(uct_ep_h ep, int flags)
 }
 
 /* The control lane; where it is broken, another connection to the peer. */
-uct_ep_h Peer::farewell_lane(ucs_time_t now)
+uct_ep_h Peer::farewell_lane(sched::Nanos now)
 {
     if (leave_.is_gone) {
         return nullptr;
@@ -247,7 +248,7 @@ uct_ep_h Peer::farewell_lane(ucs_time_t now)
         engine_.destroy_lane(leave_.ep);
         leave_.ep        = nullptr;
         leave_.ep_failed = false;
-        if (now - leave_.ep_since < ucs_time_from_sec(kRefusedTime)) {
+        if (now - leave_.ep_since < kRefusedTime) {
             leave_.is_gone = true;
         }
     }
@@ -298,7 +299,7 @@ bool Peer::gets_open() const
 }
 
 /* Nothing is written to their memory any more. */
-bool Peer::gets_over(ucs_time_t now)
+bool Peer::gets_over(sched::Nanos now)
 {
     if (leave_.is_stopped && !leave_.broken) {
         return true;
@@ -308,11 +309,12 @@ bool Peer::gets_over(ucs_time_t now)
     }
     /* The end of a connection on which only the other side sends is not
      * reported to us, and what is left in it may still be coming. */
-    if (leave_.quiet_at == 0 || leave_.quiet_landings != landings_) {
+    if (leave_.quiet_at == sched::Nanos() ||
+        leave_.quiet_landings != landings_) {
         leave_.quiet_at       = now;
         leave_.quiet_landings = landings_;
     }
-    return now - leave_.quiet_at > ucs_time_from_sec(kQuietTime);
+    return now - leave_.quiet_at > kQuietTime;
 }
 
 /* Those that nobody but us writes the memory of, or `all`. */

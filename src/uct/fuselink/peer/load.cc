@@ -6,7 +6,6 @@
 #include "peer.h"
 
 #include "../engine/engine.h"
-#include "../transfer/clock.h"
 
 #include <algorithm>
 
@@ -43,7 +42,7 @@ void Peer::on_load_ask(const void *data, size_t length)
     if (!wire::parse(data, length, ask)) {
         return;
     }
-    const sched::Nanos now = now_ns();
+    const sched::Nanos now = engine_.now();
     for (size_t i = 0; i < wire::kLoads; ++i) {
         inflow_[i] = sched::Bytes::kib(ask.load[i]);
     }

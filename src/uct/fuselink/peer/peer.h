@@ -246,7 +246,7 @@ private:
         bool       broken = false; /* the peer waits until it is quiet */
         uint32_t   next = 0;
         unsigned   empty = 0; /* polls in a row that found nothing */
-        ucs_time_t after = 0;
+        sched::Nanos after;
     };
 
     struct FlushOp {
@@ -277,17 +277,17 @@ private:
         bool       had_open     = false; /* operations of ours, when it failed */
         bool       why_said     = false;
         bool       closed_there = false; /* it has closed its interface */
-        ucs_time_t until    = 0; /* then it ends, come what may */
-        ucs_time_t tell_until = 0; /* and then if nothing is open */
-        ucs_time_t quiet_at = 0; /* when bytes came last */
+        sched::Nanos until; /* then it ends, come what may */
+        sched::Nanos tell_until; /* and then if nothing is open */
+        sched::Nanos quiet_at; /* when bytes came last */
         uint64_t   quiet_landings = 0;
-        ucs_time_t flush_until = 0; /* 0: the last words are not said */
+        sched::Nanos flush_until; /* 0: the last words are not said */
 
         /* Another connection, where the control lane is broken. */
         uct_ep_h   ep      = nullptr;
         bool       ep_failed = false;
         size_t     next_way = 0;
-        ucs_time_t ep_since  = 0;
+        sched::Nanos ep_since;
     };
 
     /* control lane: peer.cc, ways.cc, wiring.cc */
@@ -384,13 +384,13 @@ private:
     /* lifecycle.cc */
     void         begin_leave();
     void         advance_leave();
-    bool         take_leave(ucs_time_t now);
+    bool         take_leave(sched::Nanos now);
     bool         say_goodbye(bool stopped);
     bool         send_goodbye(uct_ep_h ep, int flags);
-    uct_ep_h     farewell_lane(ucs_time_t now);
+    uct_ep_h     farewell_lane(sched::Nanos now);
     void         end_gets(ucs_status_t status, bool all);
     bool         gets_open() const;
-    bool         gets_over(ucs_time_t now);
+    bool         gets_over(sched::Nanos now);
     void         tell_users();
     void         close_lanes();
     void         on_goodbye(const wire::ControlHeader &header,
@@ -490,7 +490,7 @@ private:
     size_t            way_ = 0;       /* in use: index in ways_ */
     size_t            ways_rails_ = 0; /* rails of the peer that ways_ is from */
     size_t            their_way_ = SIZE_MAX; /* over which its hello came */
-    ucs_time_t        way_since_ = 0;
+    sched::Nanos      way_since_;
     SpareWays         spares_{*this}; /* tried before */
     uint8_t           peer_from_ = 0; /* rails of the peer's lane to us */
     uint8_t           peer_to_   = 0;

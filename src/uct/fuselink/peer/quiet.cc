@@ -19,7 +19,7 @@ namespace fuselink {
 namespace {
 
 /* What was still in the network comes within this time. */
-constexpr double kInNetwork = 0.1;
+constexpr sched::Nanos kInNetwork = sched::Nanos::millis(100);
 /* Then polls of the interface that find nothing: its buffer is empty. */
 constexpr unsigned kEmptyPolls = 2;
 
@@ -38,7 +38,7 @@ void Peer::on_path_broken(const void *data, size_t length)
     arrival.broken   = true;
     arrival.next     = message.next;
     arrival.empty    = 0;
-    arrival.after    = ucs_get_time() + ucs_time_from_sec(kInNetwork);
+    arrival.after    = engine_.now() + kInNetwork;
     bulk_.on_peer_broke(message.rail, message.from);
     engine_.defer(*this);
 }
@@ -88,7 +88,7 @@ bool Peer::quiet(uint8_t from, uint8_t own, Arrival &arrival)
         return false;
     }
     const Rail &rail = *engine_.rails()[own];
-    if (!rail.by_ep() && ucs_get_time() < arrival.after) {
+    if (!rail.by_ep() && engine_.now() < arrival.after) {
         return false;
     }
     if (rail.traits().stream) {

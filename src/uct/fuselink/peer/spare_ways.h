@@ -2,6 +2,7 @@
 #ifndef FUSELINK_PEER_SPARE_WAYS_H
 #define FUSELINK_PEER_SPARE_WAYS_H
 
+#include "../sched/units.h"
 #include "../ucx.h"
 
 #include <cstddef>
@@ -32,7 +33,7 @@ public:
     struct Way {
         size_t     index;
         uct_ep_h   ep;
-        ucs_time_t since; /* when it was begun */
+        sched::Nanos since; /* when it was begun */
     };
 
     explicit SpareWays(Peer &peer) : peer_(peer) {}

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_PEER_USER_H
 #define FUSELINK_PEER_USER_H
 
+#include "../sched/units.h"
 #include "../ucx.h"
 
 #include <vector>
@@ -24,7 +25,7 @@ struct PeerUser {
 
     /* Flush with cancel, while operations are open. */
     bool                            cancelling = false;
-    ucs_time_t                      cancel_until = 0;
+    sched::Nanos                    cancel_until;
     std::vector<uct_completion_t *> cancels; /* to be told */
 };
 

@@ -62,7 +62,8 @@ void Peer::add_ways(const wire::RailTable &address)
     for (bool own_route : {true, false}) {
         for (size_t k = 0; k < theirs.size(); ++k) {
             const auto &remote = theirs[(mix + k) % theirs.size()];
-            Rail::Route route  = Rail::route_to(remote, engine_.uuid(), uuid_);
+            Rail::Route route  = Rail::route_to(engine_.host().network(),
+                                                 remote, engine_.uuid(), uuid_);
             Rail       *best   = nullptr;
             for (const auto &rail : rails) {
                 bool fits = own_route ? rail->traits().routed_by_ip &&
@@ -138,7 +139,7 @@ size_t Peer::untried_way() const
 {
     /* Of datagrams for hellos only, any NIC is as good as another. */
     if (their_way_ < ways_.size() && !ways_[their_way_].tried &&
-        (way_since_ != 0 || ways_[their_way_].rail->by_ep())) {
+        (way_since_ != sched::Nanos() || ways_[their_way_].rail->by_ep())) {
         return their_way_;
     }
     size_t best = ways_.size();
@@ -159,7 +160,7 @@ ucs_status_t Peer::connect_now()
         Way     &way = ways_[way_];
         uct_ep_h ep  = nullptr;
         way.tried    = true;
-        way_since_   = ucs_get_time();
+        way_since_   = engine_.now();
         ucs_status_t status = engine_.create_lane(*this, way.rail->hello(),
                                                   way.remote, ep);
         if (status == UCS_OK) {
@@ -256,18 +257,18 @@ void Peer::take_spare()
 /* Another one was answered. */
 void Peer::name_silent_ways()
 {
-    const ucs_time_t now = ucs_get_time();
+    const sched::Nanos now = engine_.now();
     spares_.for_each_silent([&](const SpareWays::Way &spare) {
         const Way &way = ways_[spare.index];
         if (way.rail->said_silent ||
-            now - spare.since < ucs_time_from_sec(FirstContacts::kPatience)) {
+            now - spare.since < FirstContacts::kPatience) {
             return;
         }
         way.rail->said_silent = true; /* there may be a thousand peers */
         ucs_warn("fuselink: rail %s has no answer from rail %d of peer %016lx "
                  "after %g s, and rail %s has: first messages go there",
                  way.rail->name().c_str(), way.remote.index, uuid_,
-                 FirstContacts::kPatience, rail_->name().c_str());
+                 FirstContacts::kPatience.as_seconds(), rail_->name().c_str());
     });
 }
 

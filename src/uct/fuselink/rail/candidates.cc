@@ -1,7 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "candidates.h"
 
-#include "../../../ucs_ext/net.h"
 #include "../../../ucs_ext/split.h"
 
 #include <algorithm>
@@ -57,7 +56,8 @@ std::string join(const std::vector<std::string> &names)
 /* Says, in one line, which RDMA ports are up and are no rails because UCX does
  * not offer them: it leaves them out without a word. Who wants none of them
  * allows no RDMA transport, or no such port. */
-void warn_of_unusable(const std::vector<std::unique_ptr<LowerMd>> &mds,
+void warn_of_unusable(Network &network,
+                      const std::vector<std::unique_ptr<LowerMd>> &mds,
                       const RailChoice &choice, LeftOuts &left_out)
 {
     bool rdma = std::any_of(choice.tls.begin(), choice.tls.end(),
@@ -76,7 +76,7 @@ void warn_of_unusable(const std::vector<std::unique_ptr<LowerMd>> &mds,
                                });
         });
     };
-    for (auto &port : net::active_rdma_ports()) {
+    for (auto &port : network.active_rdma_ports()) {
         if (choice.devices.allows(port) && !offered(port)) {
             lost.push_back(std::move(port));
         }
@@ -144,7 +144,8 @@ bool parse_rail_tls(std::string_view text,
     return true;
 }
 
-ucs_status_t find_candidates(const std::vector<std::unique_ptr<LowerMd>> &mds,
+ucs_status_t find_candidates(Network &network,
+                             const std::vector<std::unique_ptr<LowerMd>> &mds,
                              const RailChoice &choice,
                              std::vector<RailCandidate> &candidates,
                              LeftOuts &left_out)
@@ -184,7 +185,7 @@ ucs_status_t find_candidates(const std::vector<std::unique_ptr<LowerMd>> &mds,
         if (!devices.explicit_names()) {
             bool again = std::find(driven.begin(), driven.end(), device) !=
                          driven.end();
-            if (loopback || again || net::is_inner_bridge(device)) {
+            if (loopback || again || network.is_inner_bridge(device)) {
                 leave_out(loopback ? "loopback" :
                           again    ? "an RDMA port of the same NIC is used" :
                                      "a bridge with virtual ports only");
@@ -199,7 +200,7 @@ ucs_status_t find_candidates(const std::vector<std::unique_ptr<LowerMd>> &mds,
         candidate.weight     = choice.weights.weight(device);
         candidate.named      = devices.explicit_names();
         if (!port.traits->routed_by_ip) {
-            for (auto &netdev : net::rdma_netdevs(device)) {
+            for (auto &netdev : network.rdma_netdevs(device)) {
                 driven.push_back(std::move(netdev));
             }
         }
@@ -207,7 +208,7 @@ ucs_status_t find_candidates(const std::vector<std::unique_ptr<LowerMd>> &mds,
     }
 
     std::sort(seen.begin(), seen.end(), natural_less);
-    warn_of_unusable(mds, choice, left_out);
+    warn_of_unusable(network, mds, choice, left_out);
     if (devices.explicit_names()) {
         for (const auto &name : devices.names()) {
             if (!used(name)) {

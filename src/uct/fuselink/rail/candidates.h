@@ -3,6 +3,7 @@
 #define FUSELINK_RAIL_CANDIDATES_H
 
 #include "../config/device_list.h"
+#include "../host/network.h"
 #include "left_out.h"
 #include "lower.h"
 #include "traits.h"
@@ -47,7 +48,8 @@ bool parse_rail_tls(std::string_view text,
  * Those that do not are added to `left_out`. Fails with one line if a port is
  * named that is not there.
  */
-ucs_status_t find_candidates(const std::vector<std::unique_ptr<LowerMd>> &mds,
+ucs_status_t find_candidates(Network &network,
+                             const std::vector<std::unique_ptr<LowerMd>> &mds,
                              const RailChoice &choice,
                              std::vector<RailCandidate> &candidates,
                              LeftOuts &left_out);

@@ -17,12 +17,8 @@ constexpr unsigned kMostPolls = 1024;
 
 } // namespace
 
-Poller::Poller()
-    : cold_interval_busy_(ucs_time_from_sec(kColdIntervalBusy)),
-      cold_interval_rdma_(ucs_time_from_sec(kColdIntervalRdma)),
-      cold_interval_most_(ucs_time_from_sec(kColdIntervalMost)),
-      cold_interval_idle_(ucs_time_from_sec(kColdIntervalIdle)),
-      epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
+Poller::Poller(const Host &host)
+    : host_(host), epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
       wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))
 {
     epoll_event event{};
@@ -177,7 +173,7 @@ unsigned Poller::poll_cold()
 /* `found`: by polling the hot ones, in the same call. */
 unsigned Poller::look_at_cold(unsigned found)
 {
-    ucs_time_t now    = ucs_get_time();
+    const sched::Nanos now = host_.now();
     const bool forced = forced_;
     forced_           = false;
     if (armed_) {
@@ -194,12 +190,12 @@ unsigned Poller::look_at_cold(unsigned found)
     quiet_         = found + count == 0;
     if (rdma) {
         fruitless_ = count != 0 ? 0 : fruitless_ + 1;
-        next_cold_ = now + std::min(cold_interval_rdma_ * (1 + fruitless_ / 8),
-                                    cold_interval_most_);
+        next_cold_ = now + std::min(kColdIntervalRdma * (1 + fruitless_ / 8),
+                                    kColdIntervalMost);
     } else {
         fruitless_ = 0;
-        next_cold_ = now + (hot_ != 0 ? cold_interval_busy_ :
-                                        cold_interval_idle_);
+        next_cold_ = now + (hot_ != 0 ? kColdIntervalBusy :
+                                        kColdIntervalIdle);
     }
     return count;
 }

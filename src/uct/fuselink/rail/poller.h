@@ -2,6 +2,7 @@
 #ifndef FUSELINK_RAIL_POLLER_H
 #define FUSELINK_RAIL_POLLER_H
 
+#include "../host/host.h"
 #include "../ucx.h"
 
 #include <cstdint>
@@ -26,7 +27,7 @@ class Poller {
 public:
     static constexpr unsigned kMaxIfaces = 64;
 
-    Poller();
+    explicit Poller(const Host &host);
     ~Poller();
     Poller(const Poller &)            = delete;
     Poller &operator=(const Poller &) = delete;
@@ -124,20 +125,21 @@ private:
     /* About 1 ms of polling: a ping-pong over the slowest link that matters
      * stays hot, a phase without network traffic does not. */
     static constexpr unsigned kIdleLimit = 2000;
-    /* Seconds between looks at the cold rails: while hot ones carry traffic,
+    /* Times between looks at the cold rails: while hot ones carry traffic,
      * and while nothing does. The first is for rails that a peer uses without
      * our asking; the second adds to the latency of a first message. Behind
      * RDMA rails that are hot only hellos wait, so looking there becomes rarer
      * the longer nothing is found: the last figure. */
-    static constexpr double kColdIntervalBusy = 50e-6;
-    static constexpr double kColdIntervalRdma = 200e-6;
-    static constexpr double kColdIntervalMost = 2e-3;
-    static constexpr double kColdIntervalIdle = 20e-6;
+    static constexpr sched::Nanos kColdIntervalBusy = sched::Nanos::micros(50);
+    static constexpr sched::Nanos kColdIntervalRdma = sched::Nanos::micros(200);
+    static constexpr sched::Nanos kColdIntervalMost = sched::Nanos::millis(2);
+    static constexpr sched::Nanos kColdIntervalIdle = sched::Nanos::micros(20);
     /* Calls of progress() between looks at the clock; of cheap polls more
      * fit into an interval. */
     static constexpr unsigned kStride      = 8;
     static constexpr unsigned kStrideCheap = 32;
 
+    const Host &host_;
     Entry      entries_[kMaxIfaces];
     std::string names_[kMaxIfaces]; /* of the interfaces, for messages */
     unsigned   count_ = 0;
@@ -152,12 +154,8 @@ private:
     unsigned   armed_for_  = 0;     /* events; 0: not all are armed */
     bool       quiet_      = false; /* the last look found nothing */
     bool       busy_       = false;
-    ucs_time_t next_cold_  = 0;
+    sched::Nanos next_cold_;
     unsigned   fruitless_  = 0; /* looks in a row behind hot RDMA rails */
-    ucs_time_t cold_interval_busy_;
-    ucs_time_t cold_interval_rdma_;
-    ucs_time_t cold_interval_most_;
-    ucs_time_t cold_interval_idle_;
     int        epoll_fd_;
     int        wake_fd_; /* eventfd, in the epoll set */
 };

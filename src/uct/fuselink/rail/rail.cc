@@ -1,8 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "rail.h"
 
-#include "../../../ucs_ext/net.h"
-#include "../../../ucs_ext/topology.h"
 #include "../engine/engine.h"
 
 #include <algorithm>
@@ -109,14 +107,14 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
 
     /* RDMA devices are named with their port: mlx5_0:1. */
     std::string nic = candidate.device.substr(0, candidate.device.find(':'));
-    const Topology &machine = Topology::machine();
-    result->near_ = machine.place(nic) != Topology::Place::Far;
+    Network &network = engine.host().network();
+    result->near_    = network.place(nic) != Topology::Place::Far;
     ucs_debug("fuselink: rail %d is %s, NUMA node %d%s", index,
-              result->name().c_str(), machine.numa_node(nic),
+              result->name().c_str(), network.numa_node(nic),
               result->near_ ? "" : ", not this process's");
 
     if (candidate.traits->routed_by_ip) {
-        auto addresses   = net::interface_addresses();
+        auto addresses   = network.interface_addresses();
         const auto *mine = published_address(*result->control_, addresses);
         if (mine != nullptr) {
             result->ifindex_    = mine->ifindex;
@@ -207,14 +205,14 @@ wire::RailRecord Rail::record() const
     return record;
 }
 
-Rail::Route Rail::route_to(const wire::RailRecord &remote, uint64_t own,
-                           uint64_t peer)
+Rail::Route Rail::route_to(Network &network, const wire::RailRecord &remote,
+                           uint64_t own, uint64_t peer)
 {
     Route route;
     if (remote.net.family != 0) {
-        route.ifindex  = net::route_ifindex(remote.net.family,
-                                            remote.net.bytes);
-        route.loopback = net::is_loopback(route.ifindex);
+        route.ifindex  = network.route_ifindex(remote.net.family,
+                                                remote.net.bytes);
+        route.loopback = network.is_loopback(route.ifindex);
         route.astray   = route.loopback && !wire::same_network(own, peer);
     }
     return route;

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_RAIL_RAIL_H
 #define FUSELINK_RAIL_RAIL_H
 
+#include "../host/network.h"
 #include "../sched/nic.h"
 #include "../watch/traffic.h"
 #include "../wire/address.h"
@@ -74,8 +75,8 @@ public:
         bool astray = false;   /* but should: the address is also ours */
     };
     /** `own` and `peer` are the interfaces' identities. */
-    static Route route_to(const wire::RailRecord &remote, uint64_t own,
-                          uint64_t peer);
+    static Route route_to(Network &network, const wire::RailRecord &remote,
+                          uint64_t own, uint64_t peer);
 
     /** Is the peer's rail of our transport, with an address that this rail
      *  can be given? */

@@ -1,8 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "subnets.h"
 
-#include "../../../ucs_ext/net.h"
-
 #include <algorithm>
 
 namespace fuselink {
@@ -26,7 +24,7 @@ const InterfaceAddress *main_address(const std::string &device,
 }
 
 /* The port that packets to some other host of `own`'s subnet leave by. */
-int subnet_ifindex(const InterfaceAddress &own,
+int subnet_ifindex(Network &network, const InterfaceAddress &own,
                    const std::vector<InterfaceAddress> &all)
 {
     size_t last = (own.family == 4 ? 4 : 16) - 1;
@@ -39,7 +37,7 @@ int subnet_ifindex(const InterfaceAddress &own,
                                              a.address == other;
                                   });
         if (!is_own) {
-            return net::route_ifindex(own.family, other);
+            return network.route_ifindex(own.family, other);
         }
     }
     return 0;
@@ -48,17 +46,18 @@ int subnet_ifindex(const InterfaceAddress &own,
 } // namespace
 
 std::vector<RailCandidate>
-without_shared_subnets(const std::vector<RailCandidate> &candidates,
+without_shared_subnets(Network                          &network,
+                       const std::vector<RailCandidate> &candidates,
                        LeftOuts &left_out)
 {
-    auto all = net::interface_addresses();
+    auto all = network.interface_addresses();
     std::vector<RailCandidate> result;
     for (const auto &candidate : candidates) {
         const auto *own = candidate.traits->routed_by_ip ?
                               main_address(candidate.device, all) : nullptr;
         const InterfaceAddress *winner = nullptr;
         if (own != nullptr) {
-            int ifindex = subnet_ifindex(*own, all);
+            int ifindex = subnet_ifindex(network, *own, all);
             for (const auto &other : candidates) {
                 const auto *address = main_address(other.device, all);
                 if (address != nullptr && address != own &&

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_RAIL_SUBNETS_H
 #define FUSELINK_RAIL_SUBNETS_H
 
+#include "../host/network.h"
 #include "rail.h"
 
 #include <vector>
@@ -17,7 +18,8 @@ namespace fuselink {
  * is named in one warning line.
  */
 std::vector<RailCandidate>
-without_shared_subnets(const std::vector<RailCandidate> &candidates,
+without_shared_subnets(Network                          &network,
+                       const std::vector<RailCandidate> &candidates,
                        LeftOuts &left_out);
 
 } // namespace fuselink

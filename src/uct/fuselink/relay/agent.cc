@@ -1,34 +1,31 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "agent.h"
 
-#include "../../../ucs_ext/board.h"
-
 #include <algorithm>
-#include <csignal>
 #include <cstring>
-#include <sys/prctl.h>
-#include <time.h>
 
 namespace fuselink {
 namespace {
 
+using sched::Nanos;
+
 /* While copies run: short against a piece on the link. */
-constexpr timespec kPause = {0, 50000};
+constexpr Nanos kPause = Nanos::micros(50);
 
 /* While others end what they have begun. */
-constexpr timespec kLongPause = {0, 1000000};
+constexpr Nanos kLongPause = Nanos::millis(1);
 
 /* How often it looks for what the dead have left, and at the GPU's memory. */
-constexpr int64_t kLook = 1'000'000'000;
+constexpr Nanos kLook = Nanos::seconds(1);
 
 /* Slots that nobody has used for so long are given back. */
-constexpr int64_t kIdle = 5'000'000'000;
+constexpr Nanos kIdle = Nanos::seconds(5);
 
 /* What others have begun in its slots ends within this, or they are stopped. */
-constexpr int64_t kLinger = 2'000'000'000;
+constexpr Nanos kLinger = Nanos::seconds(2);
 
 /* Longer than any copy takes. */
-constexpr int64_t kBroken = 10'000'000'000;
+constexpr Nanos kBroken = Nanos::seconds(10);
 
 /* The program's own: less of the GPU's memory than this part, or so many times
  * the slots, is free. */
@@ -37,12 +34,12 @@ constexpr uint64_t kReservePart = 64, kReserveTimes = 4;
 } // namespace
 
 std::unique_ptr<RelayAgent>
-RelayAgent::start(std::shared_ptr<RelayHall> hall, uint32_t seat,
+RelayAgent::start(Host &host, std::shared_ptr<RelayHall> hall, uint32_t seat,
                   LowerMd &copies, LowerMd &ipc, const RelayHall::Offer &offer,
                   Traffic &lent, std::string &error)
 {
-    std::unique_ptr<RelayAgent> agent(
-        new RelayAgent(std::move(hall), seat, copies, ipc, offer, lent));
+    std::unique_ptr<RelayAgent> agent(new RelayAgent(
+        host, std::move(hall), seat, copies, ipc, offer, lent));
     agent->context_ = GpuContext::current();
     GpuContext::Uuid uuid;
     if (!agent->context_ || !GpuContext::uuid(uuid)) {
@@ -50,40 +47,31 @@ RelayAgent::start(std::shared_ptr<RelayHall> hall, uint32_t seat,
         return nullptr;
     }
     memcpy(agent->offer_.gpu, uuid.data(), uuid.size());
-    /* Signals are the program's. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int result = pthread_create(&agent->thread_, nullptr, run, agent.get());
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (result != 0) {
-        error = std::string("no thread: ") + strerror(result);
+    agent->work_ = host.begin_work(*agent, error);
+    if (agent->work_ == nullptr) {
         return nullptr;
     }
-    agent->started_ = true;
     return agent;
 }
 
+/* Before its members go: it may be at work with them. */
 RelayAgent::~RelayAgent()
 {
-    if (started_) {
-        stop_.store(true);
-        hall_->ring(seat_);
-        pthread_join(thread_, nullptr);
-    }
+    work_.reset();
 }
 
-void *RelayAgent::run(void *self)
+void RelayAgent::stop()
 {
-    auto &agent = *static_cast<RelayAgent *>(self);
-    prctl(PR_SET_NAME, "fuselink-relay");
-    if (agent.open()) {
-        agent.work();
-    } else {
+    stop_.store(true);
+    hall_->ring(seat_);
+}
+
+void RelayAgent::begin()
+{
+    if (!open()) {
         ucs_warn("fuselink: the thread that lends the GPU's link cannot work");
+        over_ = true;
     }
-    agent.close();
-    return nullptr;
 }
 
 bool RelayAgent::open()
@@ -93,10 +81,10 @@ bool RelayAgent::open()
         ucs_async_context_create(UCS_ASYNC_MODE_POLL, &async_) != UCS_OK ||
         uct_worker_create(async_, UCS_THREAD_MODE_SINGLE, &worker_) !=
             UCS_OK ||
-        Hop::open(copies_md_, worker_, &none, hop_) != UCS_OK) {
+        Hop::open(host_, copies_md_, worker_, &none, hop_) != UCS_OK) {
         return false;
     }
-    guests_ = std::make_unique<RelayGuests>(*hall_, copies_md_, *hop_);
+    guests_ = std::make_unique<RelayGuests>(host_, *hall_, copies_md_, *hop_);
     spare_  = std::make_unique<SpareMemory>(
         [](void *self) {
             auto *agent = static_cast<RelayAgent *>(self);
@@ -106,7 +94,7 @@ bool RelayAgent::open()
     return true;
 }
 
-void RelayAgent::close()
+void RelayAgent::end()
 {
     spare_.reset();
     pool_.reset();
@@ -121,40 +109,43 @@ void RelayAgent::close()
 }
 
 /* What others have begun goes on while it stops. */
-void RelayAgent::work()
+bool RelayAgent::step()
 {
-    uint32_t heard    = 0;
-    int64_t  deadline = 0;
-    while (true) {
-        const int64_t now      = Board::now();
-        const bool    stopping = stop_.load(std::memory_order_relaxed);
-        if (stopping && deadline == 0) {
-            deadline = now + kLinger;
-            withdraw();
-        }
-        if (spare_->asked() || now >= next_look_ ||
-            (promised_ && is_wanted())) {
-            look_around(now);
-        }
-        unsigned count = take_jobs() + hop_->progress();
-        if (leaving_ && !hop_->busy() &&
-            (hall_->sweep(seat_) || (stopping && now > deadline))) {
-            give_back();
-        }
-        if (stopping && !leaving_) {
-            return;
-        }
-        if (stopping && now > deadline + kBroken) {
-            ucs_error("fuselink: copies of a GPU do not end");
-            abandon();
-            return;
-        }
-        if (count == 0 && (hop_->busy() || leaving_)) {
-            nanosleep(hop_->busy() ? &kPause : &kLongPause, nullptr);
-        } else if (count == 0) {
-            heard = hall_->wait(seat_, heard, next_look_ - now);
-        }
+    const Nanos now      = host_.now();
+    const bool  stopping = stop_.load(std::memory_order_relaxed);
+    stepped_             = now;
+    if (stopping && deadline_ == Nanos::max()) {
+        deadline_ = now + kLinger;
+        withdraw();
     }
+    if (spare_->asked() || now >= next_look_ || (promised_ && is_wanted())) {
+        look_around(now);
+    }
+    unsigned count = take_jobs() + hop_->progress();
+    if (leaving_ && !hop_->busy() &&
+        (hall_->sweep(seat_) || (stopping && now > deadline_))) {
+        give_back();
+    }
+    if (stopping && !leaving_) {
+        over_ = true;
+    } else if (stopping && now > deadline_ + kBroken) {
+        ucs_error("fuselink: copies of a GPU do not end");
+        abandon();
+        over_ = true;
+    }
+    return count != 0;
+}
+
+Nanos RelayAgent::next_due() const
+{
+    return hop_->busy() ? stepped_ + kPause :
+           leaving_     ? stepped_ + kLongPause :
+                          next_look_;
+}
+
+void RelayAgent::wait(Nanos most)
+{
+    heard_ = hall_->wait(seat_, heard_, most);
 }
 
 void RelayAgent::give_back()
@@ -162,8 +153,8 @@ void RelayAgent::give_back()
     leaving_ = false;
     pool_.reset();
     spare_->none();
-    answered_  = Board::now(); /* wishes of before have had theirs */
-    next_look_ = 0;            /* promises slots anew */
+    answered_  = host_.now(); /* wishes of before have had theirs */
+    next_look_ = {};          /* promises slots anew */
 }
 
 /* A GPU that is broken keeps what it reads and writes. */
@@ -182,17 +173,17 @@ unsigned RelayAgent::take_jobs()
     RelayHall::Job job;
     unsigned       count = 0;
     for (; hall_->next(seat_, slot, job); ++count) {
-        begin(slot, job);
+        begin_copy(slot, job);
     }
     if (count != 0) {
-        used_ = Board::now();
+        used_ = host_.now();
     }
     return count;
 }
 
 /* What the program has freed is lent again only when there is twice as much: it
  * may need it again. */
-void RelayAgent::look_around(int64_t now)
+void RelayAgent::look_around(Nanos now)
 {
     const uint64_t size = uint64_t{offer_.slot_size} * offer_.slots;
     uint64_t       left = 0, total = 0;
@@ -238,7 +229,7 @@ void RelayAgent::promise()
     promised_ = true;
 }
 
-void RelayAgent::lend(int64_t now)
+void RelayAgent::lend(Nanos now)
 {
     std::string error;
     promised_ = false;
@@ -263,7 +254,7 @@ void RelayAgent::withdraw()
     leaving_  = pool_ != nullptr;
 }
 
-void RelayAgent::begin(uint32_t slot, const RelayHall::Job &job)
+void RelayAgent::begin_copy(uint32_t slot, const RelayHall::Job &job)
 {
     if (slot >= offer_.slots || copying_[slot].busy) {
         return; /* not of ours: somebody has scribbled on it */

@@ -3,6 +3,7 @@
 #define FUSELINK_RELAY_AGENT_H
 
 #include "../hop/hop.h"
+#include "../host/host.h"
 #include "../rail/lower.h"
 #include "gpu_context.h"
 #include "guests.h"
@@ -13,7 +14,6 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <pthread.h>
 #include <string>
 
 namespace fuselink {
@@ -22,20 +22,21 @@ namespace fuselink {
  * Lends the link between this process's GPU and the host to the other processes
  * of the user on the node: a few slots in the GPU's memory, and a thread that
  * copies between them and the others' memory of the host when they ask for it,
- * whatever the program does meanwhile. The thread sleeps when there is nothing to
- * do. The slots are allocated when somebody wants them, and given back when nobody
- * has used them for a while, or the GPU has little memory left.
+ * whatever the program does meanwhile (Host::begin_work()). The thread sleeps when
+ * there is nothing to do. The slots are allocated when somebody wants them, and
+ * given back when nobody has used them for a while, or the GPU has little memory
+ * left.
  */
-class RelayAgent {
+class RelayAgent final : private Background {
 public:
     /** In the thread, and so with the GPU, of the program. `offer` says how many
      *  slots of which size there are to be, and the addresses of this process's
      *  `ipc`. What is copied for others is added to `lent`, which outlives it.
      *  nullptr if it cannot be; `error` says why, for a log line. */
     static std::unique_ptr<RelayAgent>
-    start(std::shared_ptr<RelayHall> hall, uint32_t seat, LowerMd &copies,
-          LowerMd &ipc, const RelayHall::Offer &offer, Traffic &lent,
-          std::string &error);
+    start(Host &host, std::shared_ptr<RelayHall> hall, uint32_t seat,
+          LowerMd &copies, LowerMd &ipc, const RelayHall::Offer &offer,
+          Traffic &lent, std::string &error);
     /** Ends what is being copied, and waits a while for others to end theirs. */
     ~RelayAgent();
     RelayAgent(const RelayAgent &)            = delete;
@@ -51,29 +52,37 @@ private:
         bool             busy;
     };
 
-    RelayAgent(std::shared_ptr<RelayHall> hall, uint32_t seat, LowerMd &copies,
-               LowerMd &ipc, const RelayHall::Offer &offer, Traffic &lent)
-        : hall_(std::move(hall)), seat_(seat), copies_md_(copies), ipc_md_(ipc),
-          lent_(lent), offer_(offer)
+    RelayAgent(Host &host, std::shared_ptr<RelayHall> hall, uint32_t seat,
+               LowerMd &copies, LowerMd &ipc, const RelayHall::Offer &offer,
+               Traffic &lent)
+        : host_(host), hall_(std::move(hall)), seat_(seat), copies_md_(copies),
+          ipc_md_(ipc), lent_(lent), offer_(offer)
     {
     }
 
-    static void *run(void *self);
+    const char  *name() const override { return "fuselink-relay"; }
+    void         begin() override;
+    bool         step() override;
+    bool         over() const override { return over_; }
+    sched::Nanos next_due() const override;
+    void         wait(sched::Nanos most) override;
+    void         end() override;
+    void         stop() override;
+
     bool         open();
-    void         close();
     void         abandon();
-    void         work();
     unsigned     take_jobs();
-    void         look_around(int64_t now);
+    void         look_around(sched::Nanos now);
     bool         is_wanted() const;
     void         promise();
-    void         lend(int64_t now);
+    void         lend(sched::Nanos now);
     void         withdraw();
     void         give_back();
-    void         begin(uint32_t slot, const RelayHall::Job &job);
+    void         begin_copy(uint32_t slot, const RelayHall::Job &job);
     void         copied(const Copy &copy, ucs_status_t status);
     static void  on_copied(uct_completion_t *comp);
 
+    Host                      &host_;
     std::shared_ptr<RelayHall> hall_;
     const uint32_t             seat_;
     LowerMd                   &copies_md_;
@@ -81,10 +90,9 @@ private:
     Traffic                   &lent_;
     GpuContext                 context_;
     std::atomic<bool>          stop_{false};
-    bool                       started_ = false;
-    pthread_t                  thread_{};
+    std::unique_ptr<AtWork>    work_;
 
-    /* The thread's. */
+    /* Of where it works. */
     RelayHall::Offer             offer_;
     ucs_async_context_t         *async_  = nullptr;
     uct_worker_h                 worker_ = nullptr;
@@ -95,9 +103,14 @@ private:
     bool                         promised_ = false; /* slots, on wish */
     bool                         leaving_ = false; /* withdrawn, still in use */
     bool                         refused_ = false; /* the GPU's memory */
-    int64_t                      next_look_ = 0;
-    int64_t                      used_ = 0;    /* a slot, last */
-    int64_t                      answered_ = 0; /* the wish of then */
+    bool                         over_    = false;
+    uint32_t                     heard_   = 0; /* of the bell */
+    sched::Nanos                 stepped_;     /* last */
+    sched::Nanos                 next_look_;
+    sched::Nanos                 used_;        /* a slot, last */
+    sched::Nanos                 answered_;    /* the wish of then */
+    /* To stop: when what others have begun has had time enough. */
+    sched::Nanos                 deadline_ = sched::Nanos::max();
     std::array<Copy, RelayHall::kSlots> copying_{};
 };
 

@@ -1,7 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "copier.h"
 
-#include "../../../ucs_ext/board.h"
 #include "gpu_context.h"
 
 #include <algorithm>
@@ -9,23 +8,26 @@
 namespace fuselink {
 namespace {
 
+using sched::Nanos;
+
 /* How often new agents are looked for, and whether one that is slow is alive. */
-constexpr int64_t kLook = 100'000'000;
+constexpr Nanos kLook = Nanos::millis(100);
 
 /* An agent is asked for slots so often, and looked at so often until it has some. */
-constexpr int64_t kAsk = 50'000'000, kSoon = 2'000'000;
+constexpr Nanos kAsk = Nanos::millis(50), kSoon = Nanos::millis(2);
 
 /* An owner who has used his link goes on needing it for as long as so many of his
  * copies take, in these bounds. */
-constexpr int64_t kOwners = 4, kLeastOwners = 10'000'000,
-                  kMostOwners = 200'000'000;
+constexpr int64_t kOwners      = 4;
+constexpr Nanos   kLeastOwners = Nanos::millis(10),
+                  kMostOwners  = Nanos::millis(200);
 
 /* The part of a new one in the mean time of a copy. */
 constexpr int64_t kMean = 8;
 
 /* An agent that has not begun a job for so long is stopped, or its machine is
  * busy; one that did not do one is left alone for so long. */
-constexpr int64_t kLate = 1'000'000'000, kRest = 1'000'000'000;
+constexpr Nanos kLate = Nanos::seconds(1), kRest = Nanos::seconds(1);
 
 /* Pieces at one agent: one that hops, one that is copied, one that waits. */
 constexpr unsigned kTrips = 4;
@@ -34,10 +36,11 @@ constexpr size_t kMostLanes = RelayHall::kSeats + 1;
 
 } // namespace
 
-Copier::Copier(LowerMd &ipc, std::shared_ptr<RelayHall> hall, uint32_t seat,
-               char *host, size_t host_size, Hop &own, NvLinks *nvlinks)
-    : ipc_md_(ipc), hall_(std::move(hall)), seat_(seat), host_(host),
-      host_size_(host_size), own_(own), nvlinks_(nvlinks)
+Copier::Copier(Host &machine, LowerMd &ipc, std::shared_ptr<RelayHall> hall,
+               uint32_t seat, char *host, size_t host_size, Hop &own,
+               NvLinks *nvlinks)
+    : machine_(machine), ipc_md_(ipc), hall_(std::move(hall)), seat_(seat),
+      host_(host), host_size_(host_size), own_(own), nvlinks_(nvlinks)
 {
 }
 
@@ -81,8 +84,9 @@ bool Copier::is_near(const Agent &agent) const
     GpuContext::Uuid own, other;
     std::copy_n(agent.offer.gpu, other.size(), other.begin());
     ProcessId process(agent.offer.process);
-    return process.in_own_space() &&
-           process.life() != ProcessId::Life::Gone && GpuContext::uuid(own) &&
+    return machine_.processes().in_own_space(process) &&
+           machine_.processes().life(process) != ProcessId::Life::Gone &&
+           GpuContext::uuid(own) &&
            own != other &&
            (nvlinks_ == nullptr || nvlinks_->between(own, other));
 }
@@ -121,7 +125,7 @@ void Copier::leave(Agent &agent)
     }
 }
 
-void Copier::look_around(int64_t now)
+void Copier::look_around(Nanos now)
 {
     next_look_ = now + kLook;
     for (auto it = agents_.begin(); it != agents_.end();) {
@@ -153,14 +157,14 @@ void Copier::look_around(int64_t now)
                   agent.usable ? "" : ", of no use here");
     }
     for (const auto &agent : agents_) {
-        if (agent->asked != 0 && now - agent->asked < kAsk) {
+        if (agent->asked != Nanos() && now - agent->asked < kAsk) {
             next_look_ = now + kSoon;
         }
     }
 }
 
 /* What is to be copied waits: the slots of those who have promised some. */
-void Copier::want_others(int64_t now)
+void Copier::want_others(Nanos now)
 {
     for (auto &agent : agents_) {
         if (agent->offer.on_wish != 0 && agent->usable &&
@@ -177,7 +181,7 @@ void Copier::want_others(int64_t now)
 ucs_status_t Copier::begin(bool out, char *host, void *gpu, size_t length,
                            bool hurry, uct_completion_t *comp)
 {
-    const int64_t now = Board::now();
+    const Nanos now = machine_.now();
     if (ucs_unlikely(now >= next_look_)) {
         look_around(now);
     }
@@ -208,14 +212,14 @@ ucs_status_t Copier::begin(bool out, char *host, void *gpu, size_t length,
 }
 
 /* The owner's link is his for a while. */
-void Copier::need_own(int64_t now)
+void Copier::need_own(Nanos now)
 {
-    hall_->need(seat_, now + std::clamp(kOwners * own_takes_, kLeastOwners,
+    hall_->need(seat_, now + std::clamp(own_takes_ * kOwners, kLeastOwners,
                                         kMostOwners));
 }
 
 ucs_status_t Copier::begin_own(bool out, char *host, void *gpu, size_t length,
-                               uct_completion_t *comp, int64_t now)
+                               uct_completion_t *comp, Nanos now)
 {
     need_own(now);
     Own &own = owns_.take();
@@ -241,7 +245,7 @@ void Copier::on_own(uct_completion_t *comp)
     uct_completion_t *user   = own->user;
     ucs_status_t      status = comp->status;
     copier.waiting_ -= own->length;
-    const int64_t now  = Board::now();
+    const Nanos now    = copier.machine_.now();
     copier.own_takes_ += (now - own->since - copier.own_takes_) / kMean;
     copier.need_own(now);
     copier.owns_.give_back(*own);
@@ -260,7 +264,7 @@ bool Copier::begin_trip(Agent &agent, bool out, char *host, void *gpu,
     }
     auto trip    = std::make_unique<Trip>(Trip{
         {}, this, out, false, false, UCS_OK, host, gpu, length, comp, &agent,
-        *place, 0, 0});
+        *place, {}, {}});
     ucs_status_t status = UCS_INPROGRESS;
     if (out) {
         status = hop(*trip);
@@ -305,14 +309,14 @@ void Copier::on_hop(uct_completion_t *comp)
 void Copier::post(Trip &trip)
 {
     trip.hopping = false;
-    trip.posted  = trip.since = Board::now();
+    trip.posted  = trip.since = machine_.now();
     hall_->post(trip.place, seat_,
                 {static_cast<uint64_t>(trip.host - host_),
                  static_cast<uint32_t>(trip.length), 0, trip.out});
 }
 
 /* Where the bytes come from they still are. */
-void Copier::fall_back(Trip &trip, int64_t now)
+void Copier::fall_back(Trip &trip, Nanos now)
 {
     trip.agent->rests_until = now + kRest;
     trip.result = begin_own(trip.out, trip.host, trip.gpu, trip.length,
@@ -320,7 +324,7 @@ void Copier::fall_back(Trip &trip, int64_t now)
 }
 
 /* True if the trip is over. Calls no user. */
-bool Copier::advance(Trip &trip, int64_t now)
+bool Copier::advance(Trip &trip, Nanos now)
 {
     if (trip.hopping) {
         if (!trip.ended) {
@@ -347,7 +351,8 @@ bool Copier::advance(Trip &trip, int64_t now)
             return false;
         }
         trip.since = now;
-        if (ProcessId(trip.place.process).life() != ProcessId::Life::Gone) {
+        if (machine_.processes().life(ProcessId(trip.place.process)) !=
+            ProcessId::Life::Gone) {
             return false;
         }
         break;
@@ -372,7 +377,7 @@ unsigned Copier::progress()
         return 0;
     }
     uct_iface_progress(ipc_->handle());
-    const int64_t now   = Board::now();
+    const Nanos   now   = machine_.now();
     unsigned      count = 0;
     for (size_t i = 0; i < trips_.size();) {
         if (!advance(*trips_[i], now)) {

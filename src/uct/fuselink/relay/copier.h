@@ -3,6 +3,7 @@
 #define FUSELINK_RELAY_COPIER_H
 
 #include "../hop/hop.h"
+#include "../host/host.h"
 #include "../pool.h"
 #include "hall.h"
 #include "lanes.h"
@@ -27,8 +28,9 @@ class Copier {
 public:
     /** Of the agents those whose GPU has NVLink to this process's; all of them if
      *  `nvlinks`, which outlives this, is null. */
-    Copier(LowerMd &ipc, std::shared_ptr<RelayHall> hall, uint32_t seat,
-           char *host, size_t host_size, Hop &own, NvLinks *nvlinks);
+    Copier(Host &machine, LowerMd &ipc, std::shared_ptr<RelayHall> hall,
+           uint32_t seat, char *host, size_t host_size, Hop &own,
+           NvLinks *nvlinks);
     ~Copier();
     Copier(const Copier &)            = delete;
     Copier &operator=(const Copier &) = delete;
@@ -63,8 +65,8 @@ private:
         uint32_t          seat;
         RelayHall::Offer  offer;
         bool              usable = false; /* once its slots are there */
-        int64_t           asked  = 0;     /* for them */
-        int64_t           rests_until = 0; /* for it did not do something */
+        sched::Nanos      asked;          /* for them */
+        sched::Nanos      rests_until;    /* for it did not do something */
         uct_rkey_bundle_t key{};
         uct_ep_h          ep      = nullptr;
         uint64_t          waiting = 0; /* bytes of trips */
@@ -85,8 +87,8 @@ private:
         uct_completion_t *user;
         Agent            *agent;
         RelayHall::Place  place;
-        int64_t           posted;
-        int64_t           since; /* the agent was seen alive */
+        sched::Nanos      posted;
+        sched::Nanos      since; /* the agent was seen alive */
     };
 
     ucs_status_t begin(bool out, char *host, void *gpu, size_t length,
@@ -94,20 +96,21 @@ private:
     bool         begin_trip(Agent &agent, bool out, char *host, void *gpu,
                             size_t length, uct_completion_t *comp);
     ucs_status_t begin_own(bool out, char *host, void *gpu, size_t length,
-                           uct_completion_t *comp, int64_t now);
-    void         need_own(int64_t now);
+                           uct_completion_t *comp, sched::Nanos now);
+    void         need_own(sched::Nanos now);
     ucs_status_t hop(Trip &trip);
     void         post(Trip &trip);
-    void         fall_back(Trip &trip, int64_t now);
-    bool         advance(Trip &trip, int64_t now);
-    void         look_around(int64_t now);
-    void         want_others(int64_t now);
+    void         fall_back(Trip &trip, sched::Nanos now);
+    bool         advance(Trip &trip, sched::Nanos now);
+    void         look_around(sched::Nanos now);
+    void         want_others(sched::Nanos now);
     bool         is_near(const Agent &agent) const;
     bool         meet(Agent &agent);
     void         leave(Agent &agent);
     static void  on_hop(uct_completion_t *comp);
     static void  on_own(uct_completion_t *comp);
 
+    Host                       &machine_;
     LowerMd                    &ipc_md_;
     std::shared_ptr<RelayHall>  hall_;
     const uint32_t              seat_;
@@ -118,8 +121,8 @@ private:
     std::unique_ptr<LowerIface> ipc_;
     uint64_t                    waiting_ = 0; /* on the own link */
     Traffic                     relayed_;
-    int64_t                     own_takes_ = 0; /* a copy on the own link, ns */
-    int64_t                     next_look_ = 0;
+    sched::Nanos                own_takes_; /* a copy on the own link */
+    sched::Nanos                next_look_;
     std::vector<std::unique_ptr<Agent>> agents_;
     std::deque<std::unique_ptr<Trip>>   trips_;
 
@@ -128,7 +131,7 @@ private:
         Copier           *copier;
         uct_completion_t *user;
         size_t            length;
-        int64_t           since;
+        sched::Nanos      since;
         Own              *next_free;
     };
     Pool<Own> owns_;

@@ -21,7 +21,7 @@ char *RelayGuests::memory_of(const RelayHall::Job &job)
         forget(guest);
         guest.host = host;
         if (host.magic != 0 && host.size != 0) {
-            guest.memory = SharedSegment::join(host.magic, host.size);
+            guest.memory = host_.join_segment(host.magic, host.size);
         }
         if (guest.memory &&
             uct_md_mem_reg(copies_.handle(), guest.memory->memory(), host.size,
@@ -45,7 +45,7 @@ void RelayGuests::sweep()
         }
         auto who = hall_.at(seat);
         if (!who || !(hall_.host_of(seat) == guest.host) ||
-            who->life() == ProcessId::Life::Gone) {
+            host_.processes().life(*who) == ProcessId::Life::Gone) {
             forget(guest);
         }
     }

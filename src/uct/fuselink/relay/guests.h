@@ -3,6 +3,7 @@
 #define FUSELINK_RELAY_GUESTS_H
 
 #include "../hop/hop.h"
+#include "../host/host.h"
 #include "../rail/lower.h"
 #include "hall.h"
 
@@ -16,8 +17,8 @@ namespace fuselink {
 class RelayGuests {
 public:
     /** `hop` copies to and from it. */
-    RelayGuests(RelayHall &hall, LowerMd &copies, Hop &hop)
-        : hall_(hall), copies_(copies), hop_(hop)
+    RelayGuests(Host &host, RelayHall &hall, LowerMd &copies, Hop &hop)
+        : host_(host), hall_(hall), copies_(copies), hop_(hop)
     {
     }
     ~RelayGuests();
@@ -40,6 +41,7 @@ private:
 
     void forget(Guest &guest);
 
+    Host      &host_;
     RelayHall &hall_;
     LowerMd   &copies_;
     Hop       &hop_;

@@ -54,18 +54,32 @@ std::shared_ptr<RelayHall> RelayHall::open(uint8_t kind, std::string &error)
     if (!shared) {
         return nullptr;
     }
-    std::shared_ptr<RelayHall> hall(new RelayHall);
+    std::shared_ptr<RelayHall> hall(new RelayHall(Processes::real()));
     hall->segment_ = static_cast<Segment *>(shared->memory());
     hall->shared_  = std::move(shared);
     return hall;
 }
 
-std::shared_ptr<RelayHall> RelayHall::make_private()
+std::shared_ptr<RelayHall> RelayHall::make_private(Processes &processes)
 {
-    std::shared_ptr<RelayHall> hall(new RelayHall);
-    hall->own_     = std::make_unique<Segment>();
+    std::shared_ptr<RelayHall> hall(new RelayHall(processes));
+    hall->own_     = std::make_shared<Segment>();
     hall->segment_ = hall->own_.get();
     return hall;
+}
+
+std::shared_ptr<RelayHall> RelayHall::seen_by(Processes &processes) const
+{
+    std::shared_ptr<RelayHall> hall(new RelayHall(processes));
+    hall->shared_  = shared_;
+    hall->own_     = own_;
+    hall->segment_ = segment_;
+    return hall;
+}
+
+bool RelayHall::is_gone(uint64_t who) const
+{
+    return processes_.life(ProcessId(who)) == ProcessId::Life::Gone;
 }
 
 void RelayHall::clear(Seat &seat)
@@ -81,9 +95,7 @@ std::optional<uint32_t> RelayHall::sit(ProcessId me, const Host &host)
     for (bool over_the_dead : {false, true}) {
         for (uint32_t i = 0; i < kSeats; ++i) {
             uint64_t who = seat(i).process.load(std::memory_order_acquire);
-            if (who != 0 &&
-                (!over_the_dead ||
-                 ProcessId(who).life() != ProcessId::Life::Gone)) {
+            if (who != 0 && (!over_the_dead || !is_gone(who))) {
                 continue;
             }
             if (seat(i).process.compare_exchange_strong(who, me.word())) {
@@ -153,9 +165,9 @@ void RelayHall::offer(uint32_t index, Offer offer)
     to.offers.store(now + 1, std::memory_order_release);
 }
 
-void RelayHall::want(uint32_t index, int64_t now_ns)
+void RelayHall::want(uint32_t index, sched::Nanos now)
 {
-    seat(index).wanted.store(now_ns, std::memory_order_relaxed);
+    seat(index).wanted.store(now.count(), std::memory_order_relaxed);
     ring(index);
 }
 
@@ -296,7 +308,7 @@ bool RelayHall::taker_is_gone(uint64_t word) const
     uint64_t who = seat(taker).process.load(std::memory_order_acquire);
     return who << kProcessShift !=
                (word >> kProcessShift) << kProcessShift ||
-           ProcessId(who).life() == ProcessId::Life::Gone;
+           is_gone(who);
 }
 
 bool RelayHall::sweep(uint32_t index)
@@ -313,12 +325,12 @@ bool RelayHall::sweep(uint32_t index)
     return all_free;
 }
 
-uint32_t RelayHall::wait(uint32_t index, uint32_t heard, int64_t most_ns)
+uint32_t RelayHall::wait(uint32_t index, uint32_t heard, sched::Nanos most)
 {
     auto    &bell = seat(index).bell;
-    timespec most{most_ns / 1000000000, most_ns % 1000000000};
-    if (bell.load(std::memory_order_acquire) == heard) {
-        syscall(SYS_futex, &bell, FUTEX_WAIT, heard, &most, nullptr, 0);
+    timespec time{most.count() / 1000000000, most.count() % 1000000000};
+    if (bell.load(std::memory_order_acquire) == heard && most.count() > 0) {
+        syscall(SYS_futex, &bell, FUTEX_WAIT, heard, &time, nullptr, 0);
     }
     return bell.load(std::memory_order_acquire);
 }

@@ -2,8 +2,9 @@
 #ifndef FUSELINK_RELAY_HALL_H
 #define FUSELINK_RELAY_HALL_H
 
-#include "../../../ucs_ext/process.h"
+#include "../../../ucs_ext/processes.h"
 #include "../../../ucs_ext/shared_segment.h"
+#include "../sched/units.h"
 
 #include <atomic>
 #include <cstdint>
@@ -80,8 +81,16 @@ public:
      *  understand each other's keys have the same `kind`. nullptr if shared
      *  memory cannot be had; `error` says why. */
     static std::shared_ptr<RelayHall> open(uint8_t kind, std::string &error);
-    /** In memory of its own, for tests. */
-    static std::shared_ptr<RelayHall> make_private();
+    /** In memory of its own, for tests. `processes`, here and below, outlive
+     *  it. */
+    static std::shared_ptr<RelayHall>
+    make_private(Processes &processes = Processes::real());
+
+    /** The same hall, as another process of this program sees it. */
+    std::shared_ptr<RelayHall> seen_by(Processes &processes) const;
+
+    /** Those who may sit here. */
+    Processes &processes() const { return processes_; }
 
     /* Everybody. */
 
@@ -97,7 +106,7 @@ public:
     /* Who wants to use an agent; `mine` is his own seat. */
 
     /** Asks the agent at `seat` for the slots that it offers on wish. */
-    void want(uint32_t seat, int64_t now_ns);
+    void want(uint32_t seat, sched::Nanos now);
     /** A free slot of what the agent at `seat` offers, if it still does. */
     std::optional<Place> take(uint32_t seat, const Offer &offer, uint32_t mine);
     void                 post(const Place &place, uint32_t mine,
@@ -113,18 +122,21 @@ public:
 
     void offer(uint32_t seat, Offer offer);
     /** Its owner needs the GPU's link until then: others leave it alone. */
-    void need(uint32_t seat, int64_t until_ns)
+    void need(uint32_t seat, sched::Nanos until)
     {
-        this->seat(seat).needed.store(until_ns, std::memory_order_relaxed);
+        this->seat(seat).needed.store(until.count(),
+                                      std::memory_order_relaxed);
     }
-    int64_t needed(uint32_t seat) const
+    sched::Nanos needed(uint32_t seat) const
     {
-        return this->seat(seat).needed.load(std::memory_order_relaxed);
+        return sched::Nanos(
+            this->seat(seat).needed.load(std::memory_order_relaxed));
     }
     /** When somebody last wanted its slots; 0: nobody has. Any value. */
-    int64_t wanted(uint32_t seat) const
+    sched::Nanos wanted(uint32_t seat) const
     {
-        return this->seat(seat).wanted.load(std::memory_order_relaxed);
+        return sched::Nanos(
+            this->seat(seat).wanted.load(std::memory_order_relaxed));
     }
     /** Offers nothing more; what was begun may end. */
     void withdraw(uint32_t seat);
@@ -137,7 +149,7 @@ public:
     bool sweep(uint32_t seat);
     /** Returns when the bell was rung after `heard`, or after so long. The new
      *  value for `heard`. */
-    uint32_t wait(uint32_t seat, uint32_t heard, int64_t most_ns);
+    uint32_t wait(uint32_t seat, uint32_t heard, sched::Nanos most);
     void     ring(uint32_t seat);
 
 private:
@@ -163,16 +175,18 @@ private:
         Seat                  seats[kSeats];
     };
 
-    RelayHall() = default;
+    explicit RelayHall(Processes &processes) : processes_(processes) {}
 
     Seat       &seat(uint32_t index) { return segment_->seats[index]; }
     const Seat &seat(uint32_t index) const { return segment_->seats[index]; }
     static void clear(Seat &seat);
     uint64_t    word_of(State state, uint32_t taker) const;
+    bool        is_gone(uint64_t who) const;
     bool        taker_is_gone(uint64_t word) const;
 
-    std::unique_ptr<SharedSegment> shared_;
-    std::unique_ptr<Segment>       own_;
+    Processes                     &processes_;
+    std::shared_ptr<SharedSegment> shared_;
+    std::shared_ptr<Segment>       own_;
     Segment                       *segment_ = nullptr;
 };
 

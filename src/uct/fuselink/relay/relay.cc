@@ -26,27 +26,26 @@ bool put(const std::vector<uint8_t> &address, uint8_t (&to)[N], uint32_t &length
 
 } // namespace
 
-std::unique_ptr<Relay> Relay::open(size_t bytes, Use use, NvLinks &nvlinks,
-                                   std::string &error)
+std::unique_ptr<Relay> Relay::open(Host &host, size_t bytes, Use use,
+                                   NvLinks &nvlinks, std::string &error)
 {
-    std::unique_ptr<Relay> relay(new Relay);
+    std::unique_ptr<Relay> relay(new Relay(host));
     if (use == Use::OverNvLink) {
         relay->nvlinks_ = &nvlinks;
     }
-    relay->hall_ = RelayHall::open(FUSELINK_UCX_MINOR, error);
+    relay->hall_ = host.open_relay_hall(FUSELINK_UCX_MINOR, error);
     if (!relay->hall_) {
         return nullptr;
     }
-    relay->host_.magic = ucs_generate_uuid(
-                             reinterpret_cast<uintptr_t>(relay.get())) | 1;
+    relay->host_.magic = host.random64() | 1;
     relay->host_.size  = kFront + bytes;
-    relay->segment_    = SharedSegment::open(relay->host_.magic,
-                                             relay->host_.size, error);
+    relay->segment_    = host.open_segment(relay->host_.magic,
+                                           relay->host_.size, error);
     if (!relay->segment_) {
         relay->hall_.reset();
         return nullptr;
     }
-    auto seat = relay->hall_->sit(ProcessId::self(), relay->host_);
+    auto seat = relay->hall_->sit(host.processes().self(), relay->host_);
     if (!seat) {
         relay->hall_.reset();
         error = "as many processes as can be have relays on this node";
@@ -77,7 +76,7 @@ ucs_status_t Relay::start(LowerMd &copies, LowerMd &ipc, Hop &own,
     copies_ = &copies;
     ipc_    = &ipc;
     copier_ = std::make_unique<Copier>(
-        ipc, hall_, seat_, static_cast<char *>(segment_->memory()),
+        machine_, ipc, hall_, seat_, static_cast<char *>(segment_->memory()),
         segment_->size(), own, nvlinks_);
     ucs_status_t status = copier_->open(worker, params);
     if (status != UCS_OK) {
@@ -106,8 +105,8 @@ void Relay::start_agent()
         ucs_debug("fuselink: the GPU has no NVLink: its link is not lent");
         return;
     }
-    agent_ = RelayAgent::start(hall_, seat_, *copies_, *ipc_, offer_, lent_,
-                               error);
+    agent_ = RelayAgent::start(machine_, hall_, seat_, *copies_, *ipc_, offer_,
+                               lent_, error);
     if (!agent_) {
         ucs_debug("fuselink: the GPU's link is not lent to others: %s",
                   error.c_str());

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_RELAY_RELAY_H
 #define FUSELINK_RELAY_RELAY_H
 
+#include "../host/host.h"
 #include "agent.h"
 #include "copier.h"
 
@@ -24,8 +25,8 @@ public:
 
     /** With `bytes` of memory; `nvlinks` outlives it. nullptr if there can be
      *  none; `error` says why, for a log line. */
-    static std::unique_ptr<Relay> open(size_t bytes, Use use, NvLinks &nvlinks,
-                                       std::string &error);
+    static std::unique_ptr<Relay> open(Host &host, size_t bytes, Use use,
+                                       NvLinks &nvlinks, std::string &error);
     ~Relay();
     Relay(const Relay &)            = delete;
     Relay &operator=(const Relay &) = delete;
@@ -59,7 +60,7 @@ public:
     unsigned progress() { return copier_->progress(); }
 
 private:
-    Relay() = default;
+    explicit Relay(Host &machine) : machine_(machine) {}
 
     void be_agent()
     {
@@ -69,10 +70,11 @@ private:
     }
     void start_agent();
 
+    Host                          &machine_;
     NvLinks                       *nvlinks_ = nullptr; /* null: not asked */
     std::shared_ptr<RelayHall>     hall_;
     std::unique_ptr<SharedSegment> segment_;
-    RelayHall::Host                host_;
+    RelayHall::Host                host_; /* the memory */
     uint32_t                       seat_ = 0;
     RelayHall::Offer               offer_;
     bool                           asked_ = false; /* for an agent */

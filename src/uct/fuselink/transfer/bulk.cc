@@ -3,7 +3,6 @@
 
 #include "../engine/engine.h"
 #include "../peer/peer.h"
-#include "clock.h"
 
 #include <algorithm>
 
@@ -190,7 +189,10 @@ bool BulkSender::post_chunk(Transfer &transfer, const Pick &pick,
     chunk->tries       = piece != nullptr ? piece->tries : 0;
     chunk->sent        = 0;
     const bool traces  = peer_.engine().trace() != nullptr;
-    int64_t    since   = ucs_unlikely(traces) ? Board::now() : 0;
+    int64_t    since   = 0;
+    if (ucs_unlikely(traces)) {
+        since = peer_.engine().now().count();
+    }
 
     /* Counted before posting: a rail that fails inside the call ends other
      * chunks of this transfer, which must not free it under our feet. */
@@ -375,7 +377,8 @@ void BulkSender::off_path(Chunk &chunk, bool arrived)
     Path                &path = *chunk.path;
     const Transfer::Kind kind = chunk.transfer->kind;
     if (ucs_unlikely(chunk.traced != 0)) {
-        peer_.engine().trace()->end(chunk.traced, Board::now(), arrived);
+        peer_.engine().trace()->end(chunk.traced,
+                                    peer_.engine().now().count(), arrived);
     }
     peer_.engine().poller().release(path.poll_index());
     --in_flight_;
@@ -428,7 +431,7 @@ void BulkSender::chunk_done(Chunk *chunk)
     }
     if (ucs_unlikely(asked_) && in_flight_ == 0 && backlog_ == 0 &&
         !peer_.failed()) {
-        ask_for_load(now_ns());
+        ask_for_load(peer_.engine().now());
     }
     room_again();
 }

@@ -7,7 +7,6 @@
 #include "../engine/engine.h"
 #include "../peer/peer.h"
 #include "../sched/window.h"
-#include "clock.h"
 
 #include <algorithm>
 
@@ -61,7 +60,7 @@ void BulkSender::ask_for_load(sched::Nanos now)
 void BulkSender::on_grant(const wire::LoadGrant &grant)
 {
     if (asked_) {
-        receiver_.take(grant, now_ns());
+        receiver_.take(grant, peer_.engine().now());
     }
 }
 
@@ -137,7 +136,7 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
     Carry            ways[sched::max_paths];
     bool             direct[sched::max_paths];
     size_t           count = 0;
-    sched::Nanos     now   = now_ns();
+    sched::Nanos     now   = peer_.engine().now();
     LoadView        &loads = peer_.engine().loads();
     bool             full  = false;
     /* It waits for a copy that has not begun, or for a NIC that needs none. */

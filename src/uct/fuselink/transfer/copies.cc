@@ -7,7 +7,6 @@
 #include "../engine/engine.h"
 #include "../peer/peer.h"
 #include "../sched/window.h"
-#include "clock.h"
 
 #include <algorithm>
 
@@ -40,7 +39,8 @@ size_t BulkSender::piece_length() const
     sched::Bytes         longest = limits.min_chunk;
     for (const auto &path : paths_) {
         if (path->usable()) {
-            sched::Bytes window = sched::window_for(path->meter, now_ns(),
+            sched::Bytes window = sched::window_for(path->meter,
+                                                    peer_.engine().now(),
                                                     limits);
             longest = std::max(longest, window / 4);
         }

@@ -2,12 +2,12 @@
 #ifndef FUSELINK_TRANSFER_GETS_H
 #define FUSELINK_TRANSFER_GETS_H
 
+#include "../host/random_numbers.h"
 #include "../ucx.h"
 #include "../wire/messages.h"
 #include "epochs.h"
 
 #include <deque>
-#include <sys/random.h>
 #include <vector>
 
 namespace fuselink {
@@ -49,6 +49,8 @@ struct Get {
  *  continue. One thread at a time. */
 class GetTable {
 public:
+    explicit GetTable(Host &host) : random_(host) {}
+
     /** A new get; its `live`, generation and name are set. It stays where it
      *  is until end(). */
     Get &begin(wire::OpId &id)
@@ -62,7 +64,7 @@ public:
             gets_.emplace_back();
         }
         Get &get            = gets_[slot];
-        uint32_t generation = next_generation();
+        uint32_t generation = random_.next32();
         get                 = Get{};
         get.slot            = slot;
         get.generation      = generation;
@@ -111,25 +113,7 @@ public:
 private:
     static constexpr uint32_t kNone = UINT32_MAX;
 
-    /* From the kernel's generator: a peer sees the names of its own requests
-     * and must not be able to compute those of others. Many at once, because
-     * asking is a system call. */
-    uint32_t next_generation()
-    {
-        if (random_left_ == 0) {
-            if (getrandom(random_, sizeof(random_), 0) != sizeof(random_)) {
-                ucs_fatal("fuselink: getrandom() failed: %m");
-            }
-            random_left_ = kRandom;
-        }
-        return random_[--random_left_];
-    }
-
-    /* Up to 256 bytes come whole, getrandom(2) says. */
-    static constexpr unsigned kRandom = 64;
-
-    uint32_t        random_[kRandom];
-    unsigned        random_left_ = 0;
+    RandomNumbers   random_; /* a peer sees the names of its own requests */
     std::deque<Get> gets_;
     uint32_t        free_ = kNone;
 };

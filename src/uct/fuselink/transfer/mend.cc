@@ -17,7 +17,6 @@
 
 #include "../engine/engine.h"
 #include "../peer/peer.h"
-#include "clock.h"
 
 #include <algorithm>
 
@@ -76,7 +75,7 @@ void BulkSender::break_path(Path &path, ucs_status_t status)
     path.why     = status;
     path.planned = 0;
     path.blocked = path.retry = false;
-    path.until   = now_ns() + kEnd;
+    path.until   = peer_.engine().now() + kEnd;
     ++mending_;
     planned_ = false;
     peer_.engine().defer(peer_);
@@ -99,7 +98,7 @@ bool BulkSender::lose(Chunk *chunk)
 /* False if the peer has to be given up. */
 bool BulkSender::mend()
 {
-    sched::Nanos now = now_ns();
+    sched::Nanos now = peer_.engine().now();
     for (auto &path : paths_) {
         mend(*path, now);
     }
@@ -135,7 +134,8 @@ void BulkSender::mend(Path &path, sched::Nanos now)
     if (ep != nullptr && !path.cancelled) {
         path.cancelled = cancel(ep);
         if (path.cancelled) {
-            path.until = now_ns() + kEnd; /* the call may take long itself */
+            /* The call may take long itself. */
+            path.until = peer_.engine().now() + kEnd;
         }
     }
     if (path.on_nic == 0 || now > path.until) {
@@ -210,8 +210,9 @@ void BulkSender::on_path_quiet(const wire::PathQuiet &message)
                  peer_.uuid(), ucs_status_string(path.why));
     }
     path.state = Path::State::Resting;
-    path.until = now_ns() + sched::Nanos::millis(
-                                kRest << std::min(path.breaks, kMostDoubles));
+    path.until = peer_.engine().now() +
+                 sched::Nanos::millis(kRest
+                                      << std::min(path.breaks, kMostDoubles));
     path.breaks += path.breaks < kMostBreaks;
 
     std::deque<Chunk *> lost;

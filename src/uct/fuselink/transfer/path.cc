@@ -3,7 +3,6 @@
 
 #include "../engine/engine.h"
 #include "../rail/rail.h"
-#include "clock.h"
 
 #include <algorithm>
 
@@ -35,7 +34,7 @@ Path::~Path()
 
 void Path::posted(sched::Bytes length)
 {
-    sched::Nanos now = now_ns();
+    sched::Nanos now = rail.engine().now();
     rail.nic.on_post(now, length, meter.in_flight().is_zero());
     planned -= static_cast<double>(length.count());
     meter.on_post(now, length);
@@ -45,7 +44,7 @@ void Path::posted(sched::Bytes length)
 
 void Path::ended(sched::Bytes length, bool arrived, Direction direction)
 {
-    sched::Nanos now = now_ns();
+    sched::Nanos now = rail.engine().now();
     if (arrived) {
         meter.on_complete(now, length);
     } else {

@@ -7,7 +7,6 @@
 #include "../engine/engine.h"
 #include "../peer/peer.h"
 #include "../rail/pairs.h"
-#include "clock.h"
 
 #include <algorithm>
 
@@ -26,7 +25,8 @@ size_t BulkSender::set_table(const wire::RailTable &table)
     table_         = table;
     table_known_   = true;
     for (const auto &remote : table.rails) {
-        Rail::Route route = Rail::route_to(remote, engine.uuid(), table.uuid);
+        Rail::Route route = Rail::route_to(engine.host().network(), remote,
+                                           engine.uuid(), table.uuid);
         for (const auto &rail : engine.rails()) {
             if (rail->traits().routed_by_ip && rail->reaches(remote, route)) {
                 add_path(*rail, remote);
@@ -158,7 +158,7 @@ void BulkSender::on_rail_address(const wire::RailAddr &message,
         if (path->link && path->link->meant(message)) {
             if (path->state == Path::State::Resting) {
                 path->until = {}; /* the peer has rested */
-                revive(now_ns());
+                revive(peer_.engine().now());
             }
             if (!path->usable()) {
                 ucs_debug("fuselink: peer %016lx connects a path that is "
@@ -226,7 +226,8 @@ void BulkSender::answer(const wire::RailAddr &message,
      * own kind: only a pair that could be a path gets that far. */
     const Rail &rail = *engine.rails()[message.rail];
     if (!rail.traits().stream ||
-        !rail.reaches(*remote, Rail::route_to(*remote, engine.uuid(),
+        !rail.reaches(*remote, Rail::route_to(engine.host().network(),
+                                              *remote, engine.uuid(),
                                               table_.uuid))) {
         ucs_debug("fuselink: endpoint address for rails that are no path");
         return;
@@ -285,7 +286,7 @@ bool BulkSender::on_path_error(uct_ep_h ep, ucs_status_t status)
     }
     if (!path.connected && path.chunks == 0 &&
         !(path.link && path.link->ready())) {
-        path.until = now_ns() + kGoodbye;
+        path.until = peer_.engine().now() + kGoodbye;
         not_connected(path, status);
     } else {
         break_path(path, status);
@@ -334,7 +335,7 @@ bool BulkSender::remove_left_out()
         }
         it = paths_.erase(it);
     }
-    sched::Nanos now = now_ns();
+    sched::Nanos now = peer_.engine().now();
     std::erase_if(unsaid_, [&](const LeftOut &one) {
         if (now < one.say_at) {
             return false;

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "exit_report.h"
 
-#include "../../../ucs_ext/board.h"
+#include "../host/native_clock.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -29,7 +29,7 @@ void add_up(Totals::Line &line, const Traffic &traffic)
 
 ExitReport::ExitReport(std::string destination)
     : destination_(std::move(destination)), pid_(getpid()),
-      since_(Board::now())
+      since_(native_now())
 {
 }
 
@@ -98,7 +98,7 @@ Totals ExitReport::totals() const
 {
     Totals totals;
     totals.who     = Identity::own();
-    totals.seconds = static_cast<double>(Board::now() - since_) * 1e-9;
+    totals.seconds = (native_now() - since_).as_seconds();
     std::lock_guard<std::mutex> guard(lock_);
     for (const auto &entry : entries_) {
         Totals::Line line = entry->line;

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_WATCH_EXIT_REPORT_H
 #define FUSELINK_WATCH_EXIT_REPORT_H
 
+#include "../sched/units.h"
 #include "totals.h"
 #include "traffic.h"
 
@@ -62,7 +63,7 @@ private:
     mutable std::mutex           lock_;
     std::string                  destination_;
     int32_t                      pid_; /* a child of fork() has no report */
-    int64_t                      since_;
+    sched::Nanos                 since_; /* by the machine's clock */
     std::vector<std::unique_ptr<Entry>> entries_; /* in order of appearance */
 };
 

@@ -1,0 +1,110 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "native_host.h"
+
+#include "../../../ucs_ext/job.h"
+#include "../../../ucs_ext/node.h"
+#include "../rail/locked_memory.h"
+#include "../ucx.h"
+#include "background_thread.h"
+#include "native_clock.h"
+#include "native_network.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/random.h>
+
+namespace fuselink {
+
+NativeHost &NativeHost::of_process()
+{
+    static NativeHost host; /* nothing to destroy: there until the end */
+    return host;
+}
+
+sched::Nanos NativeHost::now() const
+{
+    return native_now();
+}
+
+void NativeHost::random(void *bytes, size_t size)
+{
+    constexpr size_t kWhole = 256; /* so many come at once, getrandom(2) says */
+    auto *to = static_cast<char *>(bytes);
+    while (size != 0) {
+        const size_t  part = std::min(size, kWhole);
+        const ssize_t got  = getrandom(to, part, 0);
+        if (got < 0 && errno != EINTR) {
+            ucs_fatal("fuselink: getrandom() failed: %m");
+        } else if (got > 0) {
+            to   += got;
+            size -= static_cast<size_t>(got);
+        }
+    }
+}
+
+uint64_t NativeHost::node_signature(std::string_view lanes)
+{
+    return fuselink::node_signature(lanes, ucs_get_system_id());
+}
+
+uint64_t NativeHost::network_signature()
+{
+    return fuselink::network_signature(ucs_get_system_id());
+}
+
+uint64_t NativeHost::job()
+{
+    return job_number();
+}
+
+Processes &NativeHost::processes()
+{
+    return Processes::real();
+}
+
+Network &NativeHost::network()
+{
+    static NativeNetwork network;
+    return network;
+}
+
+std::shared_ptr<Board> NativeHost::open_board(std::string &error)
+{
+    return Board::open(error);
+}
+
+std::shared_ptr<RelayHall> NativeHost::open_relay_hall(uint8_t      kind,
+                                                       std::string &error)
+{
+    return RelayHall::open(kind, error);
+}
+
+std::unique_ptr<SharedSegment>
+NativeHost::open_segment(uint64_t magic, size_t size, std::string &error)
+{
+    return SharedSegment::open(magic, size, error);
+}
+
+std::unique_ptr<SharedSegment> NativeHost::join_segment(uint64_t magic,
+                                                        size_t   size)
+{
+    return SharedSegment::join(magic, size);
+}
+
+bool NativeHost::can_lock(const LowerMd &md, size_t bytes)
+{
+    return fuselink::can_lock(md, bytes);
+}
+
+std::string NativeHost::locked_memory_limit()
+{
+    return fuselink::locked_memory_limit();
+}
+
+std::unique_ptr<AtWork> NativeHost::begin_work(Background  &work,
+                                               std::string &error)
+{
+    return BackgroundThread::start(work, error);
+}
+
+} // namespace fuselink

@@ -1,0 +1,93 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TEST_UNIT_HOST_FAKE_HOST_H
+#define FUSELINK_TEST_UNIT_HOST_FAKE_HOST_H
+
+#include "host/host.h"
+
+#include <cstring>
+
+/** Processes whose life is what a test says; all of one space. */
+class FakeProcesses final : public fuselink::Processes {
+public:
+    using ProcessId = fuselink::ProcessId;
+    using Life      = ProcessId::Life;
+
+    explicit FakeProcesses(uint64_t self) : self_(self) {}
+
+    ProcessId self() override { return ProcessId(self_); }
+    Life      life(ProcessId id) override
+    {
+        return id == self() ? Life::Running : others;
+    }
+    bool may_run(ProcessId id) override { return life(id) != Life::Gone; }
+    bool in_own_space(ProcessId id) override
+    {
+        return life(id) != Life::Unknown;
+    }
+
+    Life others = Life::Running;
+
+private:
+    uint64_t self_;
+};
+
+/** A process of which a test says everything. What it cannot say there is not:
+ *  network() and shared memory. */
+class FakeHost final : public fuselink::Host {
+public:
+    explicit FakeHost(uint64_t self = 1) : people(self) {}
+
+    fuselink::sched::Nanos now() const override { return time; }
+    /* Counts: 1, 2, 3 in 32 bits each. */
+    void random(void *bytes, size_t size) override
+    {
+        ++asked;
+        auto *to = static_cast<char *>(bytes);
+        for (size_t i = 0; i < size; i += sizeof(last)) {
+            ++last;
+            memcpy(to + i, &last, std::min(sizeof(last), size - i));
+        }
+    }
+    uint64_t node_signature(std::string_view) override { return 1; }
+    uint64_t network_signature() override { return 1; }
+    uint64_t job() override { return 1; }
+    fuselink::Processes &processes() override { return people; }
+    fuselink::Network   &network() override { abort(); }
+    std::shared_ptr<fuselink::Board> open_board(std::string &error) override
+    {
+        error = "none";
+        return nullptr;
+    }
+    std::shared_ptr<fuselink::RelayHall>
+    open_relay_hall(uint8_t, std::string &error) override
+    {
+        error = "none";
+        return nullptr;
+    }
+    std::unique_ptr<fuselink::SharedSegment>
+    open_segment(uint64_t, size_t, std::string &error) override
+    {
+        error = "none";
+        return nullptr;
+    }
+    std::unique_ptr<fuselink::SharedSegment> join_segment(uint64_t,
+                                                          size_t) override
+    {
+        return nullptr;
+    }
+    bool can_lock(const fuselink::LowerMd &, size_t) override { return true; }
+    std::string locked_memory_limit() override { return "unlimited"; }
+    std::unique_ptr<fuselink::AtWork> begin_work(fuselink::Background &,
+                                                 std::string &error) override
+    {
+        error = "none";
+        return nullptr;
+    }
+
+    fuselink::sched::Nanos time = fuselink::sched::Nanos::seconds(100);
+    FakeProcesses          people;
+    unsigned               asked = 0; /* for random bytes */
+    uint32_t               last  = 0;
+};
+
+#endif
