@@ -19,7 +19,7 @@ TEST(RegionTable, ContainsWhatWasAdded)
 {
     FakeHost    host;
     RegionTable table(host);
-    char buffer[100];
+    char buffer[100] = {};
     RegionKey key = table.add(buffer, sizeof(buffer));
     uint64_t base = address(buffer);
     EXPECT_TRUE(table.contains(key, base, 100));
@@ -36,7 +36,7 @@ TEST(RegionTable, WrongKeyOpensNothing)
 {
     FakeHost    host;
     RegionTable table(host);
-    char buffer[8];
+    char buffer[8] = {};
     RegionKey key = table.add(buffer, sizeof(buffer));
     EXPECT_FALSE(table.contains({key.id, key.key + 1}, address(buffer), 1));
     EXPECT_FALSE(table.contains({key.id + 1, key.key}, address(buffer), 1));
@@ -48,7 +48,7 @@ TEST(RegionTable, EndedKeyOpensNothingEvenWhenItsPlaceIsTaken)
 {
     FakeHost    host;
     RegionTable table(host);
-    char buffer[8];
+    char buffer[8] = {};
     RegionKey old = table.add(buffer, sizeof(buffer));
     table.remove(old);
     EXPECT_FALSE(table.contains(old, address(buffer), 1));
@@ -60,6 +60,22 @@ TEST(RegionTable, EndedKeyOpensNothingEvenWhenItsPlaceIsTaken)
     table.remove(old); /* and an old key does not end the new region */
     EXPECT_TRUE(table.contains(now, address(buffer), 8));
     EXPECT_EQ(table.size(), 1u);
+}
+
+/* One key must not tell the next: who may reach one region would reach all. Not
+ * even by what was used once, a counter behind a mixer that can be undone. */
+TEST(RegionTable, KeysAreTheHostsRandomNumbers)
+{
+    FakeHost    host;
+    RegionTable table(host);
+    char buffer[8] = {};
+    for (int i = 0; i < 100; ++i) {
+        uint64_t       key  = table.add(buffer, sizeof(buffer)).key;
+        const uint64_t high = key >> 32, low = key & UINT32_MAX;
+        EXPECT_TRUE(high != 0 && high <= host.last) << std::hex << key;
+        EXPECT_TRUE(low != 0 && low <= host.last) << std::hex << key;
+    }
+    EXPECT_LT(host.asked, 10u); /* a system call each */
 }
 
 } // namespace

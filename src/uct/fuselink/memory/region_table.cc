@@ -3,20 +3,13 @@
 
 namespace fuselink {
 
-RegionTable::RegionTable(Host &host) : rng_(host.random64()) {}
-
-/* splitmix64: one step per registration, which is on UCP's rendezvous path. */
 uint64_t RegionTable::next_key()
 {
-    uint64_t z;
+    uint64_t key;
     do {
-        rng_ += 0x9e3779b97f4a7c15u;
-        z = rng_;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        z ^= z >> 31;
-    } while (z == 0);
-    return z;
+        key = random_.next64();
+    } while (key == 0);
+    return key;
 }
 
 RegionKey RegionTable::add(const void *base, size_t length, Region *region)

@@ -2,7 +2,7 @@
 #ifndef FUSELINK_MEMORY_REGION_TABLE_H
 #define FUSELINK_MEMORY_REGION_TABLE_H
 
-#include "../host/host.h"
+#include "../host/random_numbers.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace fuselink {
 class Region;
 
 /* What a packed remote key names. The key is random, so that an old or
- * invented one does not open somebody else's memory. */
+ * invented one does not open somebody else's memory, nor one that was computed
+ * from others. */
 struct RegionKey {
     uint32_t id  = 0;
     uint64_t key = 0; /* never 0 for a live region */
@@ -30,7 +31,7 @@ struct RegionKey {
  */
 class RegionTable {
 public:
-    explicit RegionTable(Host &host);
+    explicit RegionTable(Host &host) : random_(host) {}
 
     /** Adds [base, base + length); length may be 0. `region`, if any, is what
      *  with_region() finds, and must live until remove() has returned. */
@@ -74,7 +75,7 @@ private:
     mutable std::mutex mutex_;
     std::vector<Slot>  slots_;
     uint32_t           free_ = kNone;
-    uint64_t           rng_;
+    RandomNumbers      random_;
     size_t             live_ = 0;
 
     static constexpr uint32_t kNone = UINT32_MAX;
