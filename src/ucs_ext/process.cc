@@ -109,4 +109,24 @@ ProcessId::Life ProcessId::life() const
                                                                 Life::Gone;
 }
 
+bool ProcessId::runs_since(int32_t pid, time_t when)
+{
+    if (kill(pid, 0) != 0 && errno == ESRCH) {
+        return false;
+    }
+    uint64_t start = 0;
+    bool     ended = false;
+    timespec up{};
+    if (!read_stat(pid, start, ended) ||
+        clock_gettime(CLOCK_BOOTTIME, &up) != 0) {
+        return true; /* /proc may be hidden from us */
+    }
+    /* Both clocks are rounded, to seconds and to ticks. */
+    constexpr time_t kRounding = 2;
+    const time_t     booted    = time(nullptr) - up.tv_sec;
+    const auto       started   = static_cast<time_t>(
+        start / static_cast<uint64_t>(sysconf(_SC_CLK_TCK)));
+    return !ended && booted + started <= when + kRounding;
+}
+
 } // namespace fuselink

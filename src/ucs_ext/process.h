@@ -3,6 +3,7 @@
 #define FUSELINK_UCS_EXT_PROCESS_H
 
 #include <cstdint>
+#include <ctime>
 
 namespace fuselink {
 
@@ -39,6 +40,11 @@ public:
 
     /** The pid is one of our own PID namespace, so it means something here. */
     bool in_own_space() const;
+
+    /** Whether process `pid` of our own PID namespace may be the one that had
+     *  that pid at `when`, by time(): it is there, is more than a zombie, and
+     *  did not start later. */
+    static bool runs_since(int32_t pid, time_t when);
 
     constexpr bool operator==(const ProcessId &) const = default;
 

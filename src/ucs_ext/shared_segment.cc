@@ -1,9 +1,10 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "shared_segment.h"
 
+#include "process.h"
+
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <sys/ipc.h>
@@ -13,17 +14,8 @@
 namespace fuselink {
 namespace {
 
-/* The key under which a segment is set up; whoever holds it is alone in doing
- * so. Another user's segment may have it: then there is no sharing, which the
- * error says. */
-key_t key_of(uint64_t magic)
-{
-    uint64_t mixed = (magic ^ geteuid()) * 0x9e3779b97f4a7c15u;
-    key_t    key   = static_cast<key_t>(mixed >> 33);
-    return key != IPC_PRIVATE ? key : 1;
-}
-
-/* Removes what a process left that was killed while it set a segment up. */
+/* Removes what a process left that was killed while it set a segment up. Its
+ * pid may be another's by now. */
 void remove_if_orphan(key_t key)
 {
     int id = shmget(key, 0, 0);
@@ -32,13 +24,20 @@ void remove_if_orphan(key_t key)
         return;
     }
     bool mine = state.shm_perm.cuid == geteuid();
-    if (mine && state.shm_nattch == 0 && kill(state.shm_cpid, 0) != 0 &&
-        errno == ESRCH) {
+    if (mine && state.shm_nattch == 0 &&
+        !ProcessId::runs_since(state.shm_cpid, state.shm_ctime)) {
         shmctl(id, IPC_RMID, nullptr);
     }
 }
 
 } // namespace
+
+key_t SharedSegment::key_of(uint64_t magic)
+{
+    uint64_t mixed = (magic ^ geteuid()) * 0x9e3779b97f4a7c15u;
+    key_t    key   = static_cast<key_t>(mixed >> 33);
+    return key != IPC_PRIVATE ? key : 1;
+}
 
 bool SharedSegment::fits(const shmid_ds &state, size_t size)
 {

@@ -65,6 +65,11 @@ public:
     SharedSegment(const SharedSegment &)            = delete;
     SharedSegment &operator=(const SharedSegment &) = delete;
 
+    /** The key under which a segment is set up; whoever holds it is alone in
+     *  doing so. Another user's segment may have it: then there is no sharing,
+     *  which the error says. Public for tests. */
+    static key_t key_of(uint64_t magic);
+
     void  *memory() const { return memory_; }
     size_t size() const { return size_; }
     /** Whose it is, who alone can write to it but root. */

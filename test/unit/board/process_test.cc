@@ -52,6 +52,22 @@ TEST(ProcessId, KnowsTheDeadAndZombies)
     EXPECT_FALSE(id.may_run());
 }
 
+TEST(ProcessId, WhoStartedLaterWasNotThereThen)
+{
+    const int32_t self = getpid();
+    EXPECT_TRUE(ProcessId::runs_since(self, time(nullptr)));
+    EXPECT_TRUE(ProcessId::runs_since(self, time(nullptr) + 1000));
+    EXPECT_FALSE(ProcessId::runs_since(self, 1000)); /* of 1970 */
+
+    Child child([] { return true; });
+    EXPECT_TRUE(ProcessId::runs_since(child.pid(), time(nullptr)));
+    const int32_t pid = child.pid();
+    child.kill(false);
+    EXPECT_FALSE(ProcessId::runs_since(pid, time(nullptr)));
+    child.kill(true);
+    EXPECT_FALSE(ProcessId::runs_since(pid, time(nullptr)));
+}
+
 TEST(ProcessId, APidThatIsUsedAgainIsAnother)
 {
     uint64_t earlier = ProcessId::self().word() ^ (uint64_t{1} << 30);

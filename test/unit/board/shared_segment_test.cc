@@ -141,6 +141,24 @@ TEST(SharedSegment, AnotherMagicIsAnotherSegment)
     EXPECT_EQ(words(*other)[0], 0u);
 }
 
+/* Killed while it set the segment up. */
+TEST(SharedSegment, WhatAZombieHasBegunIsNotWaitedFor)
+{
+    std::string error;
+    const uint64_t magic = test_magic() + 4;
+    Child child([&] {
+        key_t key = SharedSegment::key_of(magic);
+        int   id  = shmget(key, kSize, IPC_CREAT | IPC_EXCL | 0600);
+        return id >= 0;
+    });
+    ASSERT_TRUE(child.ok());
+    /* Its maker is at it. */
+    EXPECT_EQ(SharedSegment::open(magic, kSize, error), nullptr);
+    child.kill(false);
+    EXPECT_NE(SharedSegment::open(magic, kSize, error), nullptr) << error;
+    EXPECT_EQ(segments(), 0);
+}
+
 TEST(SharedSegment, SaysWhyNot)
 {
     std::string error;
