@@ -174,7 +174,25 @@ bool Board::is_gone(unsigned seat, int64_t now) const
     case ProcessId::Life::Unknown:
         break;
     }
-    return now - static_cast<int64_t>(s.stamp.load(kRelaxed)) > kForgotten;
+    return now - last_sign(seat) > kForgotten;
+}
+
+/* Who only receives does not tick, but its cells move. */
+int64_t Board::last_sign(unsigned seat) const
+{
+    const board::Seat &s    = segment_->seats[seat];
+    const uint64_t     nics = s.nics.load(kRelaxed);
+    auto               last = static_cast<int64_t>(s.stamp.load(kRelaxed));
+    for (unsigned nic = 0; nic < kNics; ++nic) {
+        if ((nics >> nic & 1) == 0) {
+            continue;
+        }
+        for (const auto &cell : segment_->cells[seat][nic]) {
+            last = std::max(last,
+                            static_cast<int64_t>(cell.stamp.load(kRelaxed)));
+        }
+    }
+    return last;
 }
 
 /* The seat of a process that is no more is taken in our name first: should we

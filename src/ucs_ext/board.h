@@ -58,8 +58,8 @@ public:
     static constexpr int64_t kRecent = 200'000'000;
 
     /** A process of another PID namespace, whose end we cannot see, is not
-     *  listed, and loses its seat if there is no other, after so long without
-     *  a sign of life, ns. */
+     *  listed, and loses its seat, after so long without a sign of life, ns.
+     *  If it is only silent it takes another when it has something to say. */
     static constexpr int64_t kForgotten = 60'000'000'000;
 
     /** The board of this user on this node, made if there is none: one for
@@ -138,6 +138,7 @@ private:
     int      enter_nic(const std::string &name, uint64_t speed);
     uint64_t nics_in_use() const;
     bool     is_gone(unsigned seat, int64_t now) const;
+    int64_t  last_sign(unsigned seat) const;
 
     Processes                      &processes_;
     std::shared_ptr<SharedSegment>  shared_; /* or */

@@ -53,6 +53,7 @@ std::unique_ptr<BoardSeat> BoardSeat::take(std::shared_ptr<Board> board,
             std::unique_ptr<BoardSeat> seat(new BoardSeat);
             seat->board_    = std::move(board);
             seat->settings_ = settings;
+            seat->self_     = self;
             seat->index_    = i;
             seat->enter(now);
             return seat;
@@ -89,10 +90,12 @@ BoardSeat::~BoardSeat()
     }
 }
 
-/* Null for a NIC that found no place on the board. */
+/* Null for a NIC that found no place on the board, and if another sits here by
+ * now. */
 board::Cell *BoardSeat::cell(int nic, Direction direction) const
 {
-    if (nic < 0 || lost_) {
+    if (nic < 0 || lost_ ||
+        board_->segment_->seats[index_].owner.load(kRelaxed) != self_) {
         return nullptr;
     }
     return &board_->segment_->cells[index_][nics_[static_cast<size_t>(nic)]]
@@ -227,8 +230,9 @@ void BoardSeat::tick(int64_t now)
     if (used > 1) {
         next_ = (next_ + 1) % (used * 16);
         /* Each seat often by the cheap question, now and then by the one that
-         * knows zombies and pids that are used again. */
-        board_->clear_if_gone(next_ % used, next_ < used, 0);
+         * knows zombies, pids that are used again and the silence of those
+         * whose end cannot be seen. */
+        board_->clear_if_gone(next_ % used, next_ < used, now);
     }
 }
 

@@ -70,6 +70,11 @@ public:
      *  A system call. */
     void tick(int64_t now);
 
+    /** Found by tick(): somebody took us for dead, which can happen to a
+     *  process of another PID namespace that had nothing to say for long
+     *  (Board::kForgotten). Nothing is written any more; take() another. */
+    bool lost() const { return lost_; }
+
 private:
     BoardSeat() = default;
 
@@ -78,6 +83,7 @@ private:
 
     std::shared_ptr<Board> board_;
     Settings               settings_;
+    uint64_t               self_  = 0; /* the word of who took the seat */
     unsigned               index_ = 0;
     std::vector<uint8_t>   nics_; /* of the board, by our number */
     uint64_t               own_  = 0; /* bits of the board's */

@@ -3,6 +3,7 @@
 
 #include "ucs_ext/board_layout.h"
 
+#include "../host/fake_host.h"
 #include "child.h"
 
 #include <gtest/gtest.h>
@@ -167,6 +168,71 @@ TEST(Board, IsFullAtSomeTime)
     /* Nobody uses those NICs any more. */
     EXPECT_EQ(seats[1]->add_nic("more", 1), 0);
     EXPECT_NE(BoardSeat::take(board, {}, kNow), nullptr);
+}
+
+/* Two processes that do not see each other's end: of two PID namespaces. */
+struct Strangers {
+    Strangers()
+    {
+        here.others  = ProcessId::Life::Unknown;
+        there.others = ProcessId::Life::Unknown;
+        theirs.seat->own(0);
+    }
+    /* Long enough to look after each seat. */
+    void tick(int64_t now) const
+    {
+        for (int i = 0; i < 100; ++i) {
+            ours.seat->tick(now);
+        }
+    }
+
+    FakeProcesses          here{1}, there{2};
+    std::shared_ptr<Board> board = Board::make_private(here);
+    Someone                ours{board};
+    Someone                theirs{board->seen_by(there)};
+};
+
+/* A dead rank of another pod must not keep a NIC. */
+TEST(Board, TheSilentOfAnotherSpaceAreCleared)
+{
+    Strangers      both;
+    const int64_t  late = kNow + Board::kForgotten;
+    both.tick(late);
+    EXPECT_TRUE(both.ours.load(0).owned);
+    both.tick(late + 1);
+    EXPECT_FALSE(both.ours.load(0).owned);
+    EXPECT_EQ(both.board->occupants(late).size(), 1u);
+}
+
+/* It had only been silent, and may sit down again. */
+TEST(Board, WhoWasTakenForDeadIsTold)
+{
+    Strangers     both;
+    const int64_t late = kNow + Board::kForgotten + 1;
+    both.tick(late);
+    auto seat = BoardSeat::take(both.board, {.job = 2}, late);
+    seat->add_nic("eth0", 1);
+    EXPECT_FALSE(both.theirs.seat->lost());
+    /* Somebody else has the seat by now: nothing is written there. */
+    both.theirs.seat->posted(0, Direction::Out, 4711, late);
+    EXPECT_EQ(both.ours.load(0, Direction::Out, late).in_flight, 0u);
+    both.theirs.seat->tick(late);
+    EXPECT_TRUE(both.theirs.seat->lost());
+    both.theirs.seat.reset();
+    EXPECT_EQ(both.board->occupants(late).size(), 2u);
+    EXPECT_FALSE(seat->lost());
+}
+
+/* Also who only receives, and does not look after others. */
+TEST(Board, TrafficIsASignOfLife)
+{
+    Strangers     both;
+    const int64_t half = kNow + Board::kForgotten / 2;
+    both.theirs.seat->ended(1, Direction::In, 10, true, false, half);
+    both.tick(kNow + Board::kForgotten + 1);
+    EXPECT_TRUE(both.ours.load(0).owned);
+    both.tick(half + Board::kForgotten + 1);
+    EXPECT_FALSE(both.ours.load(0).owned);
 }
 
 /* On the board of this user, which other processes of the machine may use. */

@@ -25,12 +25,25 @@ void LoadView::open(const ShareSettings &settings,
 {
     settings_ = settings;
     limits_   = limits;
+    by_place_ = by_place;
     for (const auto &rail : rails) {
         rails_.push_back(rail.get());
     }
     if (!settings.board) {
         return;
     }
+    sit();
+    DeviceList  list;
+    std::string error;
+    if (seat_ != nullptr && settings_.own != "none" &&
+        settings_.own != "auto" &&
+        DeviceList::parse(settings_.own, list, error)) {
+        warn_of_no_rails("UCX_FUSELINK_OWN", list, rails_);
+    }
+}
+
+void LoadView::sit()
+{
     std::string error;
     auto board = host_.open_board(error);
     if (board == nullptr) {
@@ -40,7 +53,7 @@ void LoadView::open(const ShareSettings &settings,
     }
     seat_ = BoardSeat::take(board,
                             {.job = host_.job(),
-                             .priority = settings.priority},
+                             .priority = settings_.priority},
                             now());
     if (seat_ == nullptr) {
         ucs_diag("fuselink: the load board of this node has no free seat");
@@ -51,10 +64,10 @@ void LoadView::open(const ShareSettings &settings,
                                         static_cast<uint64_t>(std::min(
                                             rail->speed(), 1e18)));
     }
-    take_own_nics(by_place);
+    take_own_nics();
 }
 
-void LoadView::take_own_nics(bool by_place)
+void LoadView::take_own_nics()
 {
     auto take = [&](Rail &rail) {
         rail.load.own = true;
@@ -64,7 +77,7 @@ void LoadView::take_own_nics(bool by_place)
         return;
     }
     if (settings_.own == "auto") {
-        if (by_place) {
+        if (by_place_) {
             take(*rails_[seat_->place() % rails_.size()]);
         }
         return;
@@ -79,7 +92,6 @@ void LoadView::take_own_nics(bool by_place)
             take(*rail);
         }
     }
-    warn_of_no_rails("UCX_FUSELINK_OWN", list, rails_);
 }
 
 sched::PathView::Standing
@@ -100,15 +112,33 @@ LoadView::standing(const Rail &rail, const BoardSeat::Load &others) const
     return may && !others.owner ? Standing::Lent : Standing::Taken;
 }
 
+/* After a long silence others may have taken us for dead: then there is another
+ * seat, of which what is in flight knows nothing. */
+void LoadView::look_after_seat(sched::Nanos now)
+{
+    if (seat_ == nullptr || now < next_tick_) {
+        return;
+    }
+    next_tick_ = now + kTick;
+    seat_->tick(now.count());
+    if (!seat_->lost()) {
+        return;
+    }
+    ucs_debug("fuselink: the seat on the load board was given to others");
+    for (Rail *rail : rails_) {
+        rail->load.number = -1;
+        rail->load.own    = false;
+    }
+    seat_.reset();
+    sit();
+}
+
 void LoadView::update(sched::Nanos now)
 {
     next_ = now + kRefresh;
+    look_after_seat(now);
     if (seat_ != nullptr) {
         const int64_t clock = this->now();
-        if (now >= next_tick_) {
-            next_tick_ = now + kTick;
-            seat_->tick(clock);
-        }
         seat_->read(Direction::Out, clock, loads_);
     }
     for (Rail *rail : rails_) {
@@ -128,6 +158,7 @@ void LoadView::update(sched::Nanos now)
 void LoadView::update_inbound(sched::Nanos now)
 {
     next_inbound_ = now + kRefresh;
+    look_after_seat(now);
     if (seat_ == nullptr) {
         return;
     }

@@ -71,14 +71,17 @@ public:
 
 private:
     int64_t now() const { return host_.now().count(); } /* for the board */
+    void sit();
+    void look_after_seat(sched::Nanos now);
     void update(sched::Nanos now);
     void update_inbound(sched::Nanos now);
-    void take_own_nics(bool by_place);
+    void take_own_nics();
     sched::PathView::Standing standing(const Rail            &rail,
                                        const BoardSeat::Load &others) const;
 
     Host                        &host_;
     ShareSettings                settings_;
+    bool                         by_place_ = false;
     sched::Limits                limits_;
     std::unique_ptr<BoardSeat>   seat_;
     std::vector<Rail *>          rails_;
