@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "relay/hall.h"
 
+#include "../host/fake_host.h"
+
 #include <gtest/gtest.h>
 #include <set>
 #include <sys/wait.h>
@@ -14,6 +16,8 @@ using fuselink::ProcessId;
 using fuselink::RelayHall;
 using fuselink::sched::Nanos;
 using State = RelayHall::State;
+
+constexpr Nanos kNow = Nanos::seconds(1000);
 
 RelayHall::Offer offer_of(uint32_t slots)
 {
@@ -44,8 +48,8 @@ ProcessId dead()
 
 struct Two {
     std::shared_ptr<RelayHall> hall  = RelayHall::make_private();
-    uint32_t agent = *hall->sit(ProcessId::self(), {1, 100});
-    uint32_t mine  = *hall->sit(ProcessId::self(), {2, 200});
+    uint32_t agent = *hall->sit(ProcessId::self(), {1, 100}, kNow);
+    uint32_t mine  = *hall->sit(ProcessId::self(), {2, 200}, kNow);
 
     std::optional<RelayHall::Place> take()
     {
@@ -59,14 +63,14 @@ TEST(RelayHall, SeatsAreForOne)
     auto hall = RelayHall::make_private();
     std::set<uint32_t> seats;
     for (uint32_t i = 0; i < RelayHall::kSeats; ++i) {
-        auto seat = hall->sit(ProcessId::self(), {});
+        auto seat = hall->sit(ProcessId::self(), {}, kNow);
         ASSERT_TRUE(seat);
         EXPECT_TRUE(seats.insert(*seat).second);
     }
-    EXPECT_FALSE(hall->sit(ProcessId::self(), {}));
+    EXPECT_FALSE(hall->sit(ProcessId::self(), {}, kNow));
     hall->stand_up(5);
     EXPECT_FALSE(hall->at(5));
-    EXPECT_EQ(hall->sit(ProcessId::self(), {}), 5u);
+    EXPECT_EQ(hall->sit(ProcessId::self(), {}, kNow), 5u);
 }
 
 TEST(RelayHall, TheSeatOfTheDeadIsTaken)
@@ -74,12 +78,51 @@ TEST(RelayHall, TheSeatOfTheDeadIsTaken)
     auto      hall = RelayHall::make_private();
     ProcessId gone = dead();
     for (uint32_t i = 0; i < RelayHall::kSeats; ++i) {
-        ASSERT_TRUE(hall->sit(i == 7 ? gone : ProcessId::self(), {}));
+        ASSERT_TRUE(hall->sit(i == 7 ? gone : ProcessId::self(), {}, kNow));
     }
     hall->offer(7, offer_of(4));
-    EXPECT_EQ(hall->sit(ProcessId::self(), {3, 300}), 7u);
+    EXPECT_EQ(hall->sit(ProcessId::self(), {3, 300}, kNow), 7u);
     EXPECT_FALSE(hall->offer_of(7));
     EXPECT_EQ(hall->host_of(7).magic, 3u);
+}
+
+/* A hall that is full of processes whose end cannot be seen. */
+struct OfStrangers {
+    OfStrangers()
+    {
+        here.others = there.others = ProcessId::Life::Unknown;
+        for (uint32_t i = 0; i < RelayHall::kSeats; ++i) {
+            EXPECT_EQ(theirs->sit(there.self(), {i, 100}, kNow), i);
+        }
+    }
+
+    FakeProcesses              here{1}, there{2};
+    std::shared_ptr<RelayHall> ours   = RelayHall::make_private(here);
+    std::shared_ptr<RelayHall> theirs = ours->seen_by(there);
+};
+
+TEST(RelayHall, SeatsOfTheSilentAreTakenWhenThereIsNoOther)
+{
+    OfStrangers hall;
+    const Nanos late = kNow + RelayHall::kForgotten;
+    EXPECT_FALSE(hall.ours->sit(hall.here.self(), {}, late));
+    EXPECT_TRUE(hall.theirs->keep(0, late));
+    EXPECT_TRUE(hall.theirs->keep(1, late));
+    EXPECT_EQ(hall.ours->sit(hall.here.self(), {7, 700}, late + Nanos(1)), 2u);
+    EXPECT_EQ(hall.ours->at(2), hall.here.self());
+    EXPECT_EQ(hall.ours->host_of(2).magic, 7u);
+}
+
+/* He had only been silent, and must leave the seat alone. */
+TEST(RelayHall, WhoWasTakenForDeadIsTold)
+{
+    OfStrangers hall;
+    const Nanos late = kNow + RelayHall::kForgotten + Nanos(1);
+    ASSERT_EQ(hall.ours->sit(hall.here.self(), {7, 700}, late), 0u);
+    EXPECT_FALSE(hall.theirs->keep(0, late));
+    EXPECT_TRUE(hall.ours->keep(0, late));
+    hall.theirs->stand_up(0);
+    EXPECT_EQ(hall.ours->at(0), hall.here.self());
 }
 
 TEST(RelayHall, OffersAreSeen)
@@ -188,16 +231,16 @@ TEST(RelayHall, WhoseSeatIsAnothersHasFailed)
     two.hall->post(*place, two.mine, {});
     two.hall->stand_up(two.agent);
     EXPECT_EQ(two.hall->look(*place, two.mine), State::Failed);
-    EXPECT_EQ(two.hall->sit(dead(), {}), two.agent);
+    EXPECT_EQ(two.hall->sit(dead(), {}, kNow), two.agent);
     EXPECT_EQ(two.hall->look(*place, two.mine), State::Failed);
 }
 
 TEST(RelayHall, SlotsOfTheDeadAreSwept)
 {
     auto     hall  = RelayHall::make_private();
-    uint32_t agent = *hall->sit(ProcessId::self(), {});
-    uint32_t gone  = *hall->sit(dead(), {});
-    uint32_t mine  = *hall->sit(ProcessId::self(), {});
+    uint32_t agent = *hall->sit(ProcessId::self(), {}, kNow);
+    uint32_t gone  = *hall->sit(dead(), {}, kNow);
+    uint32_t mine  = *hall->sit(ProcessId::self(), {}, kNow);
     hall->offer(agent, offer_of(2));
     auto offer = *hall->offer_of(agent);
     ASSERT_TRUE(hall->take(agent, offer, gone));
@@ -247,7 +290,7 @@ TEST(RelayHall, SlotsOnWishAreWantedFirst)
     two.hall->offer(two.agent, offer_of(4));
     EXPECT_TRUE(two.take());
     two.hall->stand_up(two.agent);
-    ASSERT_EQ(two.hall->sit(ProcessId::self(), {3, 300}), two.agent);
+    ASSERT_EQ(two.hall->sit(ProcessId::self(), {3, 300}, kNow), two.agent);
     EXPECT_EQ(two.hall->wanted(two.agent), Nanos()); /* of whoever sat there */
 }
 
@@ -265,7 +308,7 @@ TEST(RelayHall, AnOldOfferIsNotTaken)
     /* The same process, once more. */
     old = *two.hall->offer_of(two.agent);
     two.hall->stand_up(two.agent);
-    ASSERT_EQ(two.hall->sit(ProcessId::self(), {1, 100}), two.agent);
+    ASSERT_EQ(two.hall->sit(ProcessId::self(), {1, 100}, kNow), two.agent);
     two.hall->offer(two.agent, offer_of(4));
     EXPECT_FALSE(two.hall->take(two.agent, old, two.mine));
     EXPECT_TRUE(two.take());
@@ -290,6 +333,23 @@ TEST(RelayHall, WhatWasBegunEndsAfterTheOffer)
     EXPECT_TRUE(two.hall->sweep(two.agent));
 }
 
+/* It is about memory of who sat there before, and not of who sits there now. */
+TEST(RelayHall, JobsOfWhoSatThereBeforeAreNotDone)
+{
+    Two two;
+    two.hall->offer(two.agent, offer_of(1));
+    auto place = two.take();
+    two.hall->post(*place, two.mine, {0, 100, 0, true});
+    two.hall->stand_up(two.mine);
+    FakeProcesses later(0x4711);
+    ASSERT_EQ(two.hall->seen_by(later)->sit(later.self(), {3, 300}, kNow),
+              two.mine);
+    uint32_t       slot;
+    RelayHall::Job job;
+    EXPECT_FALSE(two.hall->next(two.agent, slot, job));
+    EXPECT_TRUE(two.hall->sweep(two.agent));
+}
+
 TEST(RelayHall, SlotsOfThoseWhoHaveLeftAreSwept)
 {
     Two two;
@@ -304,13 +364,13 @@ TEST(RelayHall, SlotsOfThoseWhoHaveLeftAreSwept)
 TEST(RelayHall, WorksForTwo)
 {
     auto     hall  = RelayHall::make_private();
-    uint32_t agent = *hall->sit(ProcessId::self(), {});
+    uint32_t agent = *hall->sit(ProcessId::self(), {}, kNow);
     hall->offer(agent, offer_of(3));
     auto offer = *hall->offer_of(agent);
     constexpr int kJobs = 2000;
     std::atomic<int> wrong{0};
     auto ask = [&](uint32_t id) {
-        uint32_t mine = *hall->sit(ProcessId::self(), {});
+        uint32_t mine = *hall->sit(ProcessId::self(), {}, kNow);
         for (int i = 0; i < kJobs;) {
             auto place = hall->take(agent, offer, mine);
             if (!place) {

@@ -119,6 +119,13 @@ bool RelayAgent::step()
         withdraw();
     }
     if (spare_->asked() || now >= next_look_ || (promised_ && is_wanted())) {
+        if (!hall_->keep(seat_, now)) { /* it was stopped for long */
+            ucs_debug("fuselink: the agent's seat was given to others");
+            seated_ = false;
+            hop_->wait([this] { return !hop_->busy(); });
+            over_ = true;
+            return false;
+        }
         look_around(now);
     }
     unsigned count = take_jobs() + hop_->progress();
@@ -287,6 +294,9 @@ void RelayAgent::copied(const Copy &copy, ucs_status_t status)
 {
     if (status == UCS_OK) {
         (copy.out ? lent_.sent : lent_.received).add(copy.length);
+    }
+    if (!seated_) {
+        return; /* they are others' slots by now */
     }
     hall_->done(seat_, copy.slot, status == UCS_OK);
 }

@@ -104,6 +104,7 @@ private:
     bool                         leaving_ = false; /* withdrawn, still in use */
     bool                         refused_ = false; /* the GPU's memory */
     bool                         over_    = false;
+    bool                         seated_  = true; /* nobody took the seat */
     uint32_t                     heard_   = 0; /* of the bell */
     sched::Nanos                 stepped_;     /* last */
     sched::Nanos                 next_look_;

@@ -128,6 +128,7 @@ void Copier::leave(Agent &agent)
 void Copier::look_around(Nanos now)
 {
     next_look_ = now + kLook;
+    seated_    = seated_ && hall_->keep(seat_, now);
     for (auto it = agents_.begin(); it != agents_.end();) {
         Agent &agent = **it;
         auto   offer = hall_->offer_of(agent.seat);
@@ -257,6 +258,11 @@ bool Copier::begin_trip(Agent &agent, bool out, char *host, void *gpu,
 {
     if (host < host_ || host + length > host_ + host_size_) {
         return false; /* memory that agents do not see */
+    }
+    /* As long as a trip lasts nobody takes the seat of who has just kept it. */
+    seated_ = seated_ && hall_->keep(seat_, machine_.now());
+    if (!seated_) {
+        return false;
     }
     auto place = hall_->take(agent.seat, agent.offer, seat_);
     if (!place) {

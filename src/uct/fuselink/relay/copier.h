@@ -123,6 +123,7 @@ private:
     Traffic                     relayed_;
     sched::Nanos                own_takes_; /* a copy on the own link */
     sched::Nanos                next_look_;
+    bool                        seated_ = true; /* nobody has taken our seat */
     std::vector<std::unique_ptr<Agent>> agents_;
     std::deque<std::unique_ptr<Trip>>   trips_;
 

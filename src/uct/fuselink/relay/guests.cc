@@ -15,8 +15,8 @@ char *RelayGuests::memory_of(const RelayHall::Job &job)
     if (job.seat >= RelayHall::kSeats) {
         return nullptr;
     }
-    Guest          &guest = guests_[job.seat];
-    RelayHall::Host host  = hall_.host_of(job.seat);
+    Guest                 &guest = guests_[job.seat];
+    const RelayHall::Host &host  = job.host;
     if (!(guest.host == host)) {
         forget(guest);
         guest.host = host;

@@ -13,7 +13,7 @@ namespace fuselink {
 namespace {
 
 /* "fuselha", the layout's version and what kind of keys are in it. */
-constexpr uint64_t kMagic = 0x6675736c68610300;
+constexpr uint64_t kMagic = 0x6675736c68610400;
 
 using State = RelayHall::State;
 
@@ -90,16 +90,41 @@ void RelayHall::clear(Seat &seat)
     }
 }
 
-std::optional<uint32_t> RelayHall::sit(ProcessId me, const Host &host)
+/* To be asked again when it is taken: its owner may just have come to life. */
+bool RelayHall::is_free_for(uint32_t index, uint64_t who,
+                            sched::Nanos now) const
+{
+    switch (processes_.life(ProcessId(who))) {
+    case ProcessId::Life::Running:
+        return false;
+    case ProcessId::Life::Gone:
+        return true;
+    case ProcessId::Life::Unknown:
+        break;
+    }
+    return now - sched::Nanos(seat(index).stamp.load()) > kForgotten;
+}
+
+/* Who finds his seat empty, or another's, in keep() does not use it; and who takes
+ * it from him looks whether he has called keep() meanwhile. So one of the two
+ * sees the other. */
+std::optional<uint32_t> RelayHall::sit(ProcessId me, const Host &host,
+                                       sched::Nanos now)
 {
     for (bool over_the_dead : {false, true}) {
         for (uint32_t i = 0; i < kSeats; ++i) {
             uint64_t who = seat(i).process.load(std::memory_order_acquire);
-            if (who != 0 && (!over_the_dead || !is_gone(who))) {
+            if (who != 0 && (!over_the_dead || !is_free_for(i, who, now))) {
                 continue;
             }
+            const uint64_t before = who;
             if (seat(i).process.compare_exchange_strong(who, me.word())) {
+                if (before != 0 && !is_free_for(i, before, now)) {
+                    seat(i).process.store(before);
+                    continue;
+                }
                 clear(seat(i));
+                seat(i).stamp.store(now.count());
                 seat(i).needed.store(0, std::memory_order_relaxed);
                 seat(i).wanted.store(0, std::memory_order_relaxed);
                 seat(i).host_size.store(host.size, std::memory_order_relaxed);
@@ -112,8 +137,17 @@ std::optional<uint32_t> RelayHall::sit(ProcessId me, const Host &host)
     return {};
 }
 
+bool RelayHall::keep(uint32_t index, sched::Nanos now)
+{
+    seat(index).stamp.store(now.count());
+    return seat(index).process.load() == processes_.self().word();
+}
+
 void RelayHall::stand_up(uint32_t index)
 {
+    if (seat(index).process.load() != processes_.self().word()) {
+        return;
+    }
     clear(seat(index));
     seat(index).host_magic.store(0, std::memory_order_relaxed);
     seat(index).process.store(0, std::memory_order_release);
@@ -276,9 +310,18 @@ bool RelayHall::next(uint32_t index, uint32_t &found, Job &job)
             return false;
         }
         Slot &slot = own.slots[found];
+        job.seat   = taker_of(word);
+        if (job.seat < kSeats) { /* first: it is his if he sits there then */
+            job.host = host_of(job.seat);
+        }
+        if (job.seat >= kSeats ||
+            !is_taker(seat(job.seat).process.load(std::memory_order_acquire),
+                      word)) {
+            slot.word.compare_exchange_strong(word, kFree);
+            continue;
+        }
         if (slot.word.compare_exchange_strong(
                 word, with_state(word, State::Running))) {
-            job.seat        = taker_of(word);
             job.host_offset = slot.host_offset.load(std::memory_order_relaxed);
             job.length      = slot.length.load(std::memory_order_relaxed);
             job.out         = slot.out.load(std::memory_order_relaxed) != 0;
@@ -298,6 +341,11 @@ void RelayHall::done(uint32_t index, uint32_t which, bool well)
     }
 }
 
+bool RelayHall::is_taker(uint64_t who, uint64_t word) const
+{
+    return who << kProcessShift == (word >> kProcessShift) << kProcessShift;
+}
+
 /* Who sits elsewhere by now, or not at all, uses no slot any more either. */
 bool RelayHall::taker_is_gone(uint64_t word) const
 {
@@ -306,9 +354,7 @@ bool RelayHall::taker_is_gone(uint64_t word) const
         return true;
     }
     uint64_t who = seat(taker).process.load(std::memory_order_acquire);
-    return who << kProcessShift !=
-               (word >> kProcessShift) << kProcessShift ||
-           is_gone(who);
+    return !is_taker(who, word) || is_gone(who);
 }
 
 bool RelayHall::sweep(uint32_t index)

@@ -32,6 +32,10 @@ public:
     static constexpr uint32_t kSeats = 64;
     static constexpr uint32_t kSlots = 16; /* of an agent, at most */
 
+    /** Who is of another PID namespace, so that his end cannot be seen, may
+     *  lose his seat after so long without keep(), if there is no other. */
+    static constexpr sched::Nanos kForgotten = sched::Nanos::seconds(60);
+
     /** What an agent offers. Plain data, for shared memory. */
     struct Offer {
         static constexpr uint32_t kMostKey = 256, kMostAddress = 64;
@@ -63,8 +67,9 @@ public:
     struct Job {
         uint64_t host_offset = 0;
         uint32_t length = 0;
-        uint32_t seat = 0; /* whose; filled in by next(), any value */
+        uint32_t seat = 0; /* whose; filled in by next() */
         bool     out = false; /* to the host */
+        Host     host = {};   /* his memory; filled in by next() */
     };
 
     enum class State : uint8_t { Free, Taken, Posted, Running, Done, Failed };
@@ -95,7 +100,11 @@ public:
     /* Everybody. */
 
     /** A seat for `me`, an agent or not; none if all are taken by the living. */
-    std::optional<uint32_t> sit(ProcessId me, const Host &host);
+    std::optional<uint32_t> sit(ProcessId me, const Host &host,
+                                sched::Nanos now);
+    /** Now and then, and before the seat is used: shows that this process lives.
+     *  False if others took it for dead, and the seat is somebody else's. */
+    [[nodiscard]] bool      keep(uint32_t seat, sched::Nanos now);
     void                    stand_up(uint32_t seat);
     /** Who sits there; none if nobody does. */
     std::optional<ProcessId> at(uint32_t seat) const;
@@ -140,8 +149,8 @@ public:
     }
     /** Offers nothing more; what was begun may end. */
     void withdraw(uint32_t seat);
-    /** The oldest job that is posted, which is running then. `job` is bounded
-     *  by nothing but its types. */
+    /** The oldest job that is posted, which is running then; of who sits where
+     *  he sat when he posted it. `job` is bounded by nothing but its types. */
     bool next(uint32_t seat, uint32_t &slot, Job &job);
     void done(uint32_t seat, uint32_t slot, bool well);
     /** Frees slots of processes that are gone, but for those that run. True if
@@ -165,7 +174,7 @@ private:
         std::atomic<uint32_t> offers;  /* so far, times 2; 0, odd: none now */
         std::atomic<uint32_t> bell;
         std::atomic<uint64_t> posted;
-        std::atomic<int64_t>  needed, wanted;
+        std::atomic<int64_t>  needed, wanted, stamp;
         std::atomic<uint64_t> host_magic, host_size;
         Offer                 offer;
         Slot                  slots[kSlots];
@@ -182,6 +191,9 @@ private:
     static void clear(Seat &seat);
     uint64_t    word_of(State state, uint32_t taker) const;
     bool        is_gone(uint64_t who) const;
+    bool        is_free_for(uint32_t seat, uint64_t who,
+                            sched::Nanos now) const;
+    bool        is_taker(uint64_t who, uint64_t word) const;
     bool        taker_is_gone(uint64_t word) const;
 
     Processes                     &processes_;

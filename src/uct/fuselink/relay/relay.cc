@@ -45,7 +45,8 @@ std::unique_ptr<Relay> Relay::open(Host &host, size_t bytes, Use use,
         relay->hall_.reset();
         return nullptr;
     }
-    auto seat = relay->hall_->sit(host.processes().self(), relay->host_);
+    auto seat = relay->hall_->sit(host.processes().self(), relay->host_,
+                                  host.now());
     if (!seat) {
         relay->hall_.reset();
         error = "as many processes as can be have relays on this node";
