@@ -29,6 +29,28 @@ TEST(SlotLedger, TakesEachSlotOnce)
     EXPECT_EQ(ledger.take(), 1u);
 }
 
+/* Somebody may still write to it: not used again until he does no more. */
+TEST(SlotLedger, WhatIsHeldIsNotFree)
+{
+    SlotLedger ledger(2);
+    uint32_t   slot = *ledger.take();
+    ledger.hold(slot);
+    ledger.hold(slot);
+    ledger.give(slot);
+    EXPECT_EQ(ledger.free(), 1u);
+    ledger.let_go(slot);
+    EXPECT_EQ(ledger.free(), 1u);
+    ledger.let_go(slot);
+    EXPECT_EQ(ledger.free(), 2u);
+
+    slot = *ledger.take();
+    ledger.hold(slot);
+    ledger.let_go(slot); /* before its end here */
+    EXPECT_EQ(ledger.free(), 1u);
+    ledger.give(slot);
+    EXPECT_EQ(ledger.free(), 2u);
+}
+
 TEST(SlotLedger, LendsHalfAtMost)
 {
     SlotLedger ledger(8);

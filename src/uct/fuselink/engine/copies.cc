@@ -43,6 +43,9 @@ ucs_status_t Engine::open_hop(LowerMd &gpu, LowerMd *ipc, NvLinks &nvlinks,
                                            settings_.gpu_chunk, half,
                                            memory == nullptr ? nullptr :
                                                                memory + half);
+    if (relay_) {
+        relay_->set_slots(*slots_out_);
+    }
     watch_copies();
     return UCS_OK;
 }

@@ -31,7 +31,19 @@ std::optional<uint32_t> SlotLedger::take()
 
 void SlotLedger::give(uint32_t slot)
 {
-    release(slot);
+    if (entries_[slot].held != 0) {
+        entries_[slot].state = State::Given;
+    } else {
+        release(slot);
+    }
+}
+
+void SlotLedger::let_go(uint32_t slot)
+{
+    Entry &entry = entries_[slot];
+    if (--entry.held == 0 && entry.state == State::Given) {
+        release(slot);
+    }
 }
 
 uint32_t SlotLedger::share() const

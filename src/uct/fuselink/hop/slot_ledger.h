@@ -35,8 +35,12 @@ public:
 
     /** A slot for this process itself; none if all are taken. */
     std::optional<uint32_t> take();
-    /** The end of take(). */
+    /** The end of take(). A slot that is held is free later. */
     void give(uint32_t slot);
+    /** Of one that was taken: somebody else may still write to it, until
+     *  let_go(). Nests. */
+    void hold(uint32_t slot) { ++entries_[slot].held; }
+    void let_go(uint32_t slot);
 
     /** Lends until `who` has `want` slots, or its share of the pool, or there
      *  are no more. Returns what was added. */
@@ -59,10 +63,11 @@ public:
     void forget(Borrower who, bool may_write);
 
 private:
-    /* Lost: for good. */
-    enum class State : uint8_t { Free, Own, Lent, Full, Lost };
+    /* Given: but held. Lost: for good. */
+    enum class State : uint8_t { Free, Own, Given, Lent, Full, Lost };
     struct Entry {
         State    state = State::Free;
+        uint8_t  held  = 0;
         Borrower who   = 0;
         uint32_t turn  = 0;
     };

@@ -67,6 +67,10 @@ char *Slots::take()
         return nullptr;
     }
     auto slot = ledger_.take();
+    if (!slot && reclaim_ != nullptr) {
+        reclaim_(reclaim_arg_);
+        slot = ledger_.take();
+    }
     return slot ? at(*slot) : nullptr;
 }
 

@@ -32,10 +32,17 @@ public:
 
     /** A slot for this process; nullptr if none is left. */
     char *take();
-    void  give(char *slot)
+    void  give(char *slot) { ledger_.give(number(slot)); }
+
+    /** A slot that somebody else may still write to, now that it is of no use
+     *  to him; not free before let_go(). Nests. */
+    void hold(const char *slot) { ledger_.hold(number(slot)); }
+    void let_go(const char *slot) { ledger_.let_go(number(slot)); }
+    /** Where to ask for slots that are held before there are none left. */
+    void set_reclaim(void (*reclaim)(void *arg), void *arg)
     {
-        ledger_.give(static_cast<uint32_t>(
-            static_cast<size_t>(slot - memory_) / size_));
+        reclaim_     = reclaim;
+        reclaim_arg_ = arg;
     }
 
     /** Who has which. Lend only if ready(). */
@@ -48,7 +55,12 @@ public:
     Region &region() { return *region_; }
 
 private:
-    bool allocate();
+    bool     allocate();
+    uint32_t number(const char *slot) const
+    {
+        return static_cast<uint32_t>(static_cast<size_t>(slot - memory_) /
+                                     size_);
+    }
 
     LowerMd                &md_;
     NicMemory              &nics_;
@@ -60,6 +72,8 @@ private:
     char                   *given_;
     uct_mem_h               pinned_ = nullptr;
     std::unique_ptr<Region> region_;
+    void                  (*reclaim_)(void *arg) = nullptr;
+    void                   *reclaim_arg_ = nullptr;
 };
 
 } // namespace fuselink

@@ -10,7 +10,7 @@ namespace {
 
 using sched::Nanos;
 
-/* How often new agents are looked for, and whether one that is slow is alive. */
+/* How often new agents are looked for. */
 constexpr Nanos kLook = Nanos::millis(100);
 
 /* An agent is asked for slots so often, and looked at so often until it has some. */
@@ -25,9 +25,8 @@ constexpr Nanos   kLeastOwners = Nanos::millis(10),
 /* The part of a new one in the mean time of a copy. */
 constexpr int64_t kMean = 8;
 
-/* An agent that has not begun a job for so long is stopped, or its machine is
- * busy; one that did not do one is left alone for so long. */
-constexpr Nanos kLate = Nanos::seconds(1), kRest = Nanos::seconds(1);
+/* An agent that did not do a job is left alone for so long. */
+constexpr Nanos kRest = Nanos::seconds(1);
 
 /* Pieces at one agent: one that hops, one that is copied, one that waits. */
 constexpr unsigned kTrips = 4;
@@ -129,6 +128,7 @@ void Copier::look_around(Nanos now)
 {
     next_look_ = now + kLook;
     seated_    = seated_ && hall_->keep(seat_, now);
+    reclaim();
     for (auto it = agents_.begin(); it != agents_.end();) {
         Agent &agent = **it;
         auto   offer = hall_->offer_of(agent.seat);
@@ -198,6 +198,7 @@ ucs_status_t Copier::begin(bool out, char *host, void *gpu, size_t length,
                           agent->usable && agent->offer.on_wish == 0 &&
                               agent->trips < kTrips &&
                               agent->rests_until <= now &&
+                              !left_.with(agent->seat) &&
                               length <= agent->offer.slot_size &&
                               hall_->needed(agent->seat) < now};
     }
@@ -270,7 +271,7 @@ bool Copier::begin_trip(Agent &agent, bool out, char *host, void *gpu,
     }
     auto trip    = std::make_unique<Trip>(Trip{
         {}, this, out, false, false, UCS_OK, host, gpu, length, comp, &agent,
-        *place, {}, {}});
+        *place, {}});
     ucs_status_t status = UCS_INPROGRESS;
     if (out) {
         status = hop(*trip);
@@ -315,10 +316,40 @@ void Copier::on_hop(uct_completion_t *comp)
 void Copier::post(Trip &trip)
 {
     trip.hopping = false;
-    trip.posted  = trip.since = machine_.now();
+    trip.errand.begin(trip.place, machine_.now());
     hall_->post(trip.place, seat_,
                 {static_cast<uint64_t>(trip.host - host_),
                  static_cast<uint32_t>(trip.length), 0, trip.out});
+}
+
+void Copier::set_slots(Slots &slots)
+{
+    slots_ = &slots;
+    slots.set_reclaim([](void *self) { static_cast<Copier *>(self)->reclaim(); },
+                      this);
+}
+
+/* What the agent may write when it goes on is what is there already, as long as
+ * the slot is not used for something else. */
+void Copier::leave_behind(Trip &trip)
+{
+    trip.left         = true;
+    const bool writes = trip.out && slots_ != nullptr;
+    if (writes) {
+        slots_->hold(trip.host);
+    }
+    left_.add(trip.place, writes ? trip.host : nullptr);
+    ucs_debug("fuselink: process %d, which lends its GPU's link, is stopped",
+              ProcessId(trip.place.process).pid());
+}
+
+void Copier::reclaim()
+{
+    if (!left_.empty()) {
+        left_.look(*hall_, seat_, [this](char *slot) {
+            slots_->let_go(slot);
+        });
+    }
 }
 
 /* Where the bytes come from they still are. */
@@ -346,23 +377,10 @@ bool Copier::advance(Trip &trip, Nanos now)
         post(trip);
         return false;
     }
-    switch (hall_->look(trip.place, seat_)) {
-    case RelayHall::State::Posted:
-        if (now - trip.posted > kLate && hall_->revoke(trip.place, seat_)) {
-            break;
-        }
-        [[fallthrough]];
-    case RelayHall::State::Running:
-        if (now - trip.since < kLook) {
-            return false;
-        }
-        trip.since = now;
-        if (machine_.processes().life(ProcessId(trip.place.process)) !=
-            ProcessId::Life::Gone) {
-            return false;
-        }
-        break;
-    case RelayHall::State::Done:
+    switch (trip.errand.look(*hall_, seat_, now)) {
+    case RelayErrand::Course::Wait:
+        return false;
+    case RelayErrand::Course::Done:
         if (trip.out) {
             return true;
         }
@@ -370,7 +388,10 @@ bool Copier::advance(Trip &trip, Nanos now)
             return trip.ended;
         }
         break;
-    default:
+    case RelayErrand::Course::Stuck:
+        leave_behind(trip);
+        break;
+    case RelayErrand::Course::Failed:
         break;
     }
     fall_back(trip, now);
@@ -393,7 +414,9 @@ unsigned Copier::progress()
         /* Users begin others: the list may change meanwhile, at its end. */
         auto trip = std::move(trips_[i]);
         trips_.erase(trips_.begin() + static_cast<std::ptrdiff_t>(i));
-        hall_->give(trip->place, seat_);
+        if (!trip->left) {
+            hall_->give(trip->place, seat_);
+        }
         trip->agent->waiting -= trip->length;
         --trip->agent->trips;
         if (trip->result != UCS_INPROGRESS) {

@@ -3,8 +3,10 @@
 #define FUSELINK_RELAY_COPIER_H
 
 #include "../hop/hop.h"
+#include "../hop/slots.h"
 #include "../host/host.h"
 #include "../pool.h"
+#include "errand.h"
 #include "hall.h"
 #include "lanes.h"
 #include "nvlinks.h"
@@ -20,7 +22,9 @@ namespace fuselink {
  * the GPU's own link or, when that has much to do, over another GPU and the link
  * of that one, which an agent lends (RelayAgent). Either way the user hears of
  * the end once, when the bytes are where they belong: what an agent does not do,
- * because it failed, stopped or died, is done over the own link.
+ * because it failed, was stopped or died, is done over the own link. An agent that
+ * was stopped in the middle may still write what it was to write: until it has, or
+ * is gone, the slot in the host's memory is not used for anything else.
  *
  * Copies end in any order. One thread at a time (the worker's).
  */
@@ -53,6 +57,9 @@ public:
         return begin(false, static_cast<char *>(const_cast<void *>(host)), gpu,
                      length, true, comp);
     }
+
+    /** The slots that begin_out() fills; they do not outlive this. */
+    void set_slots(Slots &slots);
 
     bool     busy() const { return !trips_.empty(); }
     unsigned progress();
@@ -87,8 +94,8 @@ private:
         uct_completion_t *user;
         Agent            *agent;
         RelayHall::Place  place;
-        sched::Nanos      posted;
-        sched::Nanos      since; /* the agent was seen alive */
+        RelayErrand       errand; /* if it is not hopping */
+        bool              left = false; /* its slot, with the agent */
     };
 
     ucs_status_t begin(bool out, char *host, void *gpu, size_t length,
@@ -102,6 +109,8 @@ private:
     void         post(Trip &trip);
     void         fall_back(Trip &trip, sched::Nanos now);
     bool         advance(Trip &trip, sched::Nanos now);
+    void         leave_behind(Trip &trip);
+    void         reclaim();
     void         look_around(sched::Nanos now);
     void         want_others(sched::Nanos now);
     bool         is_near(const Agent &agent) const;
@@ -126,6 +135,8 @@ private:
     bool                        seated_ = true; /* nobody has taken our seat */
     std::vector<std::unique_ptr<Agent>> agents_;
     std::deque<std::unique_ptr<Trip>>   trips_;
+    Slots                              *slots_ = nullptr;
+    LeftBehind                          left_;
 
     struct Own { /* over the own link */
         uct_completion_t  comp; /* first */

@@ -39,6 +39,9 @@ public:
                        uct_worker_h worker, const uct_iface_params_t *params,
                        size_t slot);
 
+    /** Those that begin_out() fills; only after start(). */
+    void set_slots(Slots &slots) { copier_->set_slots(slots); }
+
     ucs_status_t begin_out(void *host, const void *gpu, size_t length,
                            bool hurry, uct_completion_t *comp)
     {
