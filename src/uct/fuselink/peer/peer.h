@@ -440,6 +440,7 @@ private:
     void         on_slot_ask(const void *data, size_t length);
     void         on_slot_back(const void *data, size_t length);
     void         recall_slots();
+    bool         may_still_write() const;
     void         end_lending();
 
     /* load.cc */
