@@ -330,4 +330,12 @@ void RelayHall::ring(uint32_t index)
     syscall(SYS_futex, &bell, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
+void RelayHall::overwrite(size_t offset, const void *bytes, size_t size)
+{
+    if (offset < sizeof(*segment_)) {
+        memcpy(reinterpret_cast<char *>(segment_) + offset, bytes,
+               std::min(size, sizeof(*segment_) - offset));
+    }
+}
+
 } // namespace fuselink

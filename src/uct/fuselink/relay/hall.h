@@ -140,6 +140,9 @@ public:
     uint32_t wait(uint32_t seat, uint32_t heard, int64_t most_ns);
     void     ring(uint32_t seat);
 
+    /** Raw, for the fuzzer: `size` bytes of nonsense from whoever. */
+    void overwrite(size_t offset, const void *bytes, size_t size);
+
 private:
     struct Slot {
         std::atomic<uint64_t> word; /* state, and who has taken it */
