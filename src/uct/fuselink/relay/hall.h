@@ -141,6 +141,10 @@ public:
     void     ring(uint32_t seat);
 
 private:
+    /* An Offer, word by word: it may be read while it is written. */
+    using Words = std::atomic<uint64_t>[sizeof(Offer) / 8];
+    static_assert(sizeof(Words) == sizeof(Offer));
+
     struct Slot {
         std::atomic<uint64_t> word; /* state, and who has taken it */
         std::atomic<uint64_t> order;
@@ -155,7 +159,7 @@ private:
         std::atomic<uint64_t> posted;
         std::atomic<int64_t>  needed, wanted;
         std::atomic<uint64_t> host_magic, host_size;
-        Offer                 offer;
+        Words                 offer;
         Slot                  slots[kSlots];
     };
     struct Segment {
