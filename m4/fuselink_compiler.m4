@@ -56,7 +56,8 @@ AC_DEFUN([FL_COMPILER], [
                        [Version of fuselink])
 ])
 
-# FL_SANITIZERS: --enable-asan, --enable-tsan, --enable-fuzzers.
+# FL_SANITIZERS: --enable-asan, --enable-tsan, --enable-fuzzers, and what else the
+# compiler adds to what is built: --enable-coverage.
 AC_DEFUN([FL_SANITIZERS], [
     AC_ARG_ENABLE([asan],
         [AS_HELP_STRING([--enable-asan],
@@ -66,6 +67,9 @@ AC_DEFUN([FL_SANITIZERS], [
     AC_ARG_ENABLE([fuzzers],
         [AS_HELP_STRING([--enable-fuzzers],
             [build the fuzzers of test/fuzz (needs clang++)])])
+    AC_ARG_ENABLE([coverage],
+        [AS_HELP_STRING([--enable-coverage],
+            [count what runs, for contrib/coverage (needs g++)])])
 
     FUSELINK_SANITIZE=
     fuselink_sanitizers=none
@@ -80,6 +84,13 @@ AC_DEFUN([FL_SANITIZERS], [
     AS_IF([test "x$enable_tsan" = xyes], [
         FUSELINK_SANITIZE="-fsanitize=thread -fno-omit-frame-pointer"
         fuselink_sanitizers=thread
+    ])
+    # Threads count, too, and programs that end by a signal write nothing.
+    AS_IF([test "x$enable_coverage" = xyes], [
+        AS_IF([test -n "$FUSELINK_SANITIZE"],
+              [AC_MSG_ERROR([--enable-coverage and sanitizers exclude each other])])
+        FUSELINK_SANITIZE="--coverage -fprofile-update=atomic"
+        fuselink_sanitizers=coverage
     ])
     AS_IF([test -n "$FUSELINK_SANITIZE"], [
         AC_MSG_CHECKING([whether $CXX links with $FUSELINK_SANITIZE])

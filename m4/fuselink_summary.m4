@@ -8,8 +8,6 @@ AC_DEFUN([FL_SUMMARY], [
     AS_IF([test "$fuselink_benchmark" = no],
           [fuselink_bench="not built (Google Benchmark not found; install libbenchmark-dev)"],
           [fuselink_bench="make bench (Google Benchmark $fuselink_benchmark)"])
-    AS_IF([test "$fuselink_hwloc" = no],
-          [fuselink_hwloc="no (hwloc 2 not found or not wanted)"])
     AS_IF([test "x$enable_fuzzers" = xyes], [fuselink_fuzzers=yes],
           [fuselink_fuzzers=no])
     # ${libdir}/ucx in terms of ${exec_prefix} in terms of ${prefix}

@@ -241,6 +241,9 @@ int Board::enter_nic(const std::string &name, uint64_t speed)
         for (unsigned i = 0; i < kNics; ++i) {
             board::Nic &nic = segment_->nics[i];
             uint64_t    was = nic.key.load(kRelaxed);
+            if (was == key) {
+                return static_cast<int>(i); /* somebody else's, meanwhile */
+            }
             if (was != 0 && (used >> i & 1) != 0) {
                 continue;
             }

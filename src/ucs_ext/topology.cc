@@ -1,18 +1,11 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "topology.h"
 
-#include "fuselink_config.h"
-
 #include <algorithm>
 #include <cstdio>
-
-#ifdef FUSELINK_HAVE_HWLOC
 #include <hwloc.h>
-#endif
 
 namespace fuselink {
-
-#ifdef FUSELINK_HAVE_HWLOC
 
 struct Topology::Tree {
     hwloc_topology_t topology = nullptr;
@@ -65,7 +58,7 @@ struct Topology::Tree {
         return {at.domain, at.bus, at.dev, at.func};
     }
 
-    /* As sysfs names them, from the root downwards. */
+    /* As the kernel names them, from the root downwards. */
     static std::vector<std::string> bridges(hwloc_obj_t pci)
     {
         std::vector<std::string> names;
@@ -183,29 +176,6 @@ void Topology::read_bus(topology::PciTree &bus) const
     int nodes = hwloc_get_nbobjs_by_type(tree_->topology, HWLOC_OBJ_NUMANODE);
     bus.numa_nodes = nodes > 0 ? static_cast<unsigned>(nodes) : 0;
 }
-
-#else
-
-struct Topology::Tree {};
-
-Topology::Topology(const char *) {}
-
-Topology::Place Topology::place(const std::string &) const
-{
-    return Place::Unknown;
-}
-
-int Topology::numa_node(const std::string &) const
-{
-    return -1;
-}
-
-void Topology::read_bus(topology::PciTree &bus) const
-{
-    bus = topology::PciTree();
-}
-
-#endif
 
 Topology::~Topology() = default;
 

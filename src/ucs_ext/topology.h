@@ -10,8 +10,8 @@
 namespace fuselink {
 
 /**
- * Where devices stand in the machine, from hwloc. Without hwloc, and for NICs that
- * stand nowhere (virtual ones), everything is unknown. What is between GPUs and NICs
+ * Where devices stand in the machine, from hwloc. Of NICs that stand nowhere
+ * (virtual ones), and where hwloc cannot read the machine, everything is unknown. What is between GPUs and NICs
  * is put together from more than this: topology/machine.h.
  *
  * Thread-safe once constructed.

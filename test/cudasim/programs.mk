@@ -44,12 +44,14 @@ ucp_sources := $(patsubst $(here)/ucp/%,gpu_ucp/%,\
     $(patsubst $(top)/test/lib/%,gpu_ucp/%,\
         $(wildcard $(top)/test/lib/harness/*.cc))
 ucp_objects := $(ucp_sources:.cc=.o)
-ucp_flags := -g -O1 -std=c++20 -Wall -Wextra -Wno-missing-field-initializers \
+# Optimised is only what looks at every byte.
+ucp_flags := -g1 -O0 -std=c++20 -Wall -Wextra -Wno-missing-field-initializers \
     $(if $(filter-out /usr,$(ucx_prefix)),-isystem $(ucx_prefix)/include) \
     -I$(top)/test/lib -I$(top)/test/ucp -I$(top)/src/uct/fuselink \
     $(cuda_headers) -MMD -MP
 compile_ucp = @mkdir -p $(@D); $(CXX) $(ucp_flags) -c -o $@ $<
 
+gpu_ucp/harness/pattern.o: ucp_flags += -O2
 gpu_ucp/stack/%.o: $(top)/test/ucp/stack/%.cc $(here)/programs.mk
 	$(compile_ucp)
 gpu_ucp/harness/%.o: $(top)/test/lib/harness/%.cc $(here)/programs.mk

@@ -4,15 +4,15 @@
  * The load board is memory that other processes write. Whatever they write, and
  * between whichever calls, what is read stays in bounds and no call goes astray.
  *
- * The input is a script of operations of 11 bytes: which one, where, a number.
- * The first kinds overwrite words of the segment, the others are the calls of
- * two processes that have seats, and of a person who looks.
+ * The input is a script of operations. The first kinds overwrite words of the
+ * segment, the others are the calls of two processes that have seats, and of a
+ * person who looks.
  */
 
+#include "script.h"
 #include "ucs_ext/board_layout.h"
 #include "ucs_ext/board_seat.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -27,40 +27,6 @@ constexpr int64_t kNow = 1'000'000'000'000;
  * processes have. Later ones may come to sit behind. */
 constexpr unsigned kHostile = 8;
 constexpr unsigned kSeatsUsed = kHostile + 4;
-
-void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
-
-struct Operation {
-    uint8_t  kind;
-    uint16_t where;
-    uint64_t number;
-} __attribute__((packed));
-static_assert(sizeof(Operation) == 11);
-
-class Script {
-public:
-    Script(const uint8_t *data, size_t size) : data_(data), left_(size) {}
-
-    bool next(Operation &operation)
-    {
-        if (left_ < sizeof(operation)) {
-            return false;
-        }
-        memcpy(&operation, data_, sizeof(operation));
-        data_ += sizeof(operation);
-        left_ -= sizeof(operation);
-        return true;
-    }
-
-private:
-    const uint8_t *data_;
-    size_t         left_;
-};
 
 /* The segment as plain words, which overwrite() copies over the board. */
 class Words {

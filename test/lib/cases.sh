@@ -7,6 +7,8 @@
 # FUSELINK_BUILD is the folder of a finished build; FUSELINK_LIB the library,
 # if not the one built there.
 
+. "$top/test/lib/representative.sh"
+
 build=${FUSELINK_BUILD:?is the folder of a finished build}
 build=$(cd "$build" && pwd)
 library=${FUSELINK_LIB:-$build/src/uct/fuselink/.libs/libuct_fuselink.so.0}
@@ -38,7 +40,9 @@ run_cases() {
     local servers=() server status
     IFS=, read -ra hosts <<<"$3"
     shift 3
-    select_cases "$@" || return
+    select_cases "$label" "$@"
+    report_left_out=$((report_left_out + cases_left_out))
+    ((${#cases[@]})) || return
     for host in "${hosts[@]}"; do
         address=$(cluster_address "$host"):$port
         in_host "$cluster" "$host" "${passive_settings[@]}" \
@@ -67,16 +71,28 @@ in_host() {
         "${settings[@]}" "$@"
 }
 
-# select_cases PATTERN...: sets cases to what is both there and wanted.
+# select_cases LABEL PATTERN...: sets cases to what is there, wanted, and to be run
+# on this cluster, and cases_left_out to how many are not.
 select_cases() {
-    local name
-    cases=()
+    local label=$1 name
+    shift
+    cases=() cases_left_out=0
     for name in $all_cases; do
         matches "$name" "$@" || continue
         is_wanted "$name" || continue
-        cases+=("$name")
+        if is_representative "$label: $name"; then
+            cases+=("$name")
+        else
+            ((++cases_left_out))
+        fi
     done
     ((${#cases[@]}))
+}
+
+# have_cases LABEL PATTERN...: whether a cluster for these is worth raising.
+have_cases() {
+    local cases cases_left_out
+    select_cases "$@"
 }
 
 # is_wanted NAME: the user gave no pattern, or one that matches.
@@ -84,9 +100,14 @@ is_wanted() {
     ((${#wanted[@]} == 0)) || matches "$1" "${wanted[@]}"
 }
 
-# checks NAME COMMAND...: check, if the name is wanted.
+# checks NAME COMMAND...: check, if the name is wanted and to be run.
 checks() {
-    ! is_wanted "$1" || check "$@"
+    is_wanted "$1" || return 0
+    if is_representative "$1"; then
+        check "$@"
+    else
+        leave_out
+    fi
 }
 
 matches() {

@@ -162,25 +162,25 @@ mpi_programs() {
 mpi_group() {
     local tl=$1 name=$2
     wanted "$name" && mpi_programs "$name" || return
-    check "$name: a stream, data checked, every NIC carries its share" \
+    checks "$name: a stream, data checked, every NIC carries its share" \
         every_nic stream "$tl" 1
     # Too short for two NICs: of a window each takes some.
     [[ $tl != rc_verbs ]] ||
-        check "$name: a stream of short messages, every NIC carries its share" \
+        checks "$name: a stream of short messages, every NIC carries its share" \
             every_nic stream "$tl" 1 16384 32
     [[ $tl != rc_verbs ]] ||
-        check "$name: all to all, 4 ranks" mpi "$tl" 4 "$work/exchange" \
+        checks "$name: all to all, 4 ranks" mpi "$tl" 4 "$work/exchange" \
             alltoallv
-    check "$name: windows, data checked" mpi "$tl" 2 "$work/exchange" rma
+    checks "$name: windows, data checked" mpi "$tl" 2 "$work/exchange" rma
     [[ $tl != rc_verbs ]] ||
-        check "$name: windows are the NICs' own reads and writes" \
+        checks "$name: windows are the NICs' own reads and writes" \
             mpi_native "$tl"
     [[ $tl != rc_verbs ]] || new_protocols "$tl" "$name"
 }
 
 new_protocols() {
     local -a mpi_options=(-x UCX_PROTO_ENABLE=y)
-    check "$2: new protocols: point to point" some_on_each mpi "$1" 2 \
+    checks "$2: new protocols: point to point" some_on_each mpi "$1" 2 \
         "$work/exchange" p2p
 }
 

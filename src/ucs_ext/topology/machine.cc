@@ -4,7 +4,6 @@
 #include "../topology.h"
 #include "file.h"
 #include "nvml_reader.h"
-#include "sysfs.h"
 
 namespace fuselink::topology {
 namespace {
@@ -19,21 +18,6 @@ const PciDevice *find(const PciTree &bus, const Nic &nic)
         }
     }
     return nullptr;
-}
-
-void add_nics(const Sysfs &sysfs, const PciTree &bus, Devices &devices)
-{
-    for (auto &seen : sysfs.nics()) {
-        Nic nic;
-        nic.names = std::move(seen.names);
-        nic.rate  = seen.rate;
-        if (const auto *device = find(bus, nic)) {
-            nic.address   = device->address;
-            nic.numa_node = device->numa_node;
-            nic.pcie      = device->rate;
-        }
-        devices.add(std::move(nic));
-    }
 }
 
 /* NVML's if there are any: what else shows pictures is no business of CUDA. */
@@ -55,7 +39,9 @@ void add_gpus(const NvmlCalls *nvml, const PciTree &bus, Devices &devices)
         if (known) {
             Gpu &gpu      = devices.gpu(*known);
             gpu.numa_node = device.numa_node;
-            gpu.pcie      = device.rate > 0 ? device.rate : gpu.pcie;
+            /* NVML says what card and slot can do, hwloc what they do at this
+             * moment, which is less while a GPU saves power. */
+            gpu.pcie = gpu.pcie > 0 ? gpu.pcie : device.rate;
         }
     }
 }
@@ -80,17 +66,6 @@ void connect(const PciTree &bus, Devices &devices)
     }
 }
 
-/* hwloc has the speed of this moment, sysfs what the slot can do. */
-void take_speeds(const PciTree &from, PciTree &bus)
-{
-    for (auto &device : bus.devices) {
-        const PciDevice *known = from.find(device.address);
-        if (known != nullptr && known->rate > 0) {
-            device.rate = known->rate;
-        }
-    }
-}
-
 } // namespace
 
 bool read(const Sources &sources, Devices &devices, std::string &error)
@@ -100,11 +75,11 @@ bool read(const Sources &sources, Devices &devices, std::string &error)
         error = sources.file + ": " + error;
         return false;
     }
-    Sysfs          sysfs(sources.sysfs);
-    const PciTree &bus = sources.bus.devices.empty() ? sysfs.pci_tree() :
-                                                       sources.bus;
-    devices = Devices();
-    add_nics(sysfs, bus, devices);
+    const PciTree &bus = sources.bus;
+    devices            = Devices();
+    for (Nic &nic : join_nics(sources.nics, bus)) {
+        devices.add(std::move(nic));
+    }
     add_gpus(sources.nvml, bus, devices);
     if (!file.declare(devices, error)) {
         error = sources.file + ": " + error;
@@ -127,7 +102,7 @@ bool read_this(const std::string &file, Devices &devices, std::string &error)
     Sources sources;
     Nvml    nvml(kNvml);
     Topology::machine().read_bus(sources.bus);
-    take_speeds(Sysfs(sources.sysfs).pci_tree(), sources.bus);
+    sources.nics = list_nics();
     sources.nvml = nvml.calls();
     sources.file = file;
     bool ok      = read(sources, devices, error);

@@ -9,7 +9,8 @@
 
 namespace fuselink::topology {
 
-/** Where a device is on the PCI bus: what sysfs, hwloc, NVML and CUDA all know it
+/** Where a device is on the PCI bus: what the kernel, hwloc, NVML and CUDA all know
+ *  it
  *  by, although each writes it in its own way. */
 struct PciAddress {
     unsigned domain   = 0;

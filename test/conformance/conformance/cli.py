@@ -30,7 +30,9 @@ def _parser():
         " passes on UCX tcp must pass on fuselink.")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--all", action="store_true",
-                       help="every program of the suite")
+                       default=os.environ.get("FUSELINK_CHECK") == "all",
+                       help="every program of the suite, as with"
+                       " contrib/check --all")
     which.add_argument("--set", type=Path, metavar="FILE",
                        default=_REPRESENTATIVE,
                        help="the programs named in FILE (default:"
@@ -91,7 +93,11 @@ def _run(options):
     if options.list:
         print("\n".join(entry.name for entry in entries))
         return 0
+    suite.make(entries)
 
+    if len(entries) < len(suite.entries()):
+        print(f"# --all has {len(suite.entries()) - len(entries)} programs"
+              " more")
     tally = Tally()
     with Cluster("conformance", rates.split(","),
                  rdma=options.rdma) as cluster:

@@ -28,8 +28,9 @@ def default_folder():
 
 
 class Suite:
-    """Everything lives below one folder and is made only once:
-    mpich-VERSION (the source), suite (the build), build.log."""
+    """Everything lives below one folder and is made only once, and programs
+    when they are needed: mpich-VERSION (the source), suite (the build),
+    build.log."""
 
     def __init__(self, folder, jobs, source=None):
         self.folder = Path(folder).resolve()
@@ -48,7 +49,6 @@ class Suite:
             with self.log.open("w", encoding="utf-8") as log:
                 self._configure(self._find_source(), log)
             done.touch()
-        self._make()
 
     def entries(self):
         return [entry for folder in FOLDERS
@@ -84,14 +84,10 @@ class Suite:
         _run([str(source / "configure"), *_CONFIGURE], self.build, log,
              "configure of the MPICH test suite failed")
 
-    def _make(self):
-        """Builds what is not built. Programs that use what this MPI does not
-        have are left out; everything else stops the run."""
-        done = self.build / "built"
-        if (done.exists() and
-                done.stat().st_mtime >= _NAMES_HEADER.stat().st_mtime):
-            return
-        _say("building the MPICH test suite")
+    def make(self, entries):
+        """Builds what these need and is not built. Programs that use what this
+        MPI does not have are left out; everything else stops the run."""
+        _say("building programs of the MPICH test suite")
         make = ["make", f"-j{self._jobs}", "V=0",
                 f"CFLAGS=-O1 -g -include {_NAMES_HEADER}"]
         with self.log.open("a", encoding="utf-8") as log:
@@ -100,16 +96,16 @@ class Suite:
             _run([*make, "-C", "util", "libmtest_single.la"], self.build, log,
                  "the suite's library does not build")
             for folder in FOLDERS:
-                status = _status([*make, "-k", "-C", folder, "all"],
+                needed = [entry for entry in entries if entry.folder == folder]
+                if not needed:
+                    continue
+                programs = sorted({entry.program for entry in needed})
+                status = _status([*make, "-k", "-C", folder, *programs],
                                  self.build, log)
-                built = [entry for entry
-                         in testlist.read_folder(self.build, folder)
-                         if self.program(entry)]
-                if not built:
+                if not any(self.program(entry) for entry in needed):
                     raise ConformanceError(
                         f"no program of the suite's folder {folder} builds"
                         f" (make: {status}); see {self.log}")
-        done.touch()
 
 
 def _get_source(folder):

@@ -238,8 +238,8 @@ def _users(facts):
 
 def others(hosts):
     """Who uses the NICs now; looking takes no seat."""
-    with hosts.background("flow", "--size", 4000000, "--warmup", 0.5,
-                          "--time", 8) as job:
+    with hosts.background("flow", "--size", 4000000, "--window", 8,
+                          "--warmup", 0.5, "--time", 5) as job:
         wait_for(hosts, 0, job, lambda reading: any(
             line["bytes_per_second"] > 0 for line in reading["nics"]))
         facts = _facts(hosts)

@@ -77,8 +77,8 @@ def job_is_shown(hosts):
     """Every NIC, both ranks of a host, and as many bytes as the kernel counts
     on the NICs."""
     before = hosts.cluster.counters()
-    with hosts.background("flow", "--size", 4000000, "--warmup", 0.5,
-                          "--time", 8) as job:
+    with hosts.background("flow", "--size", 4000000, "--window", 8,
+                          "--warmup", 0.5, "--time", 5) as job:
         def enough(direction):
             return lambda reading: sum(
                 _completed(line)
@@ -111,8 +111,8 @@ def job_is_shown(hosts):
 
 def cable(hosts):
     """A NIC whose cable is out, in mid-job."""
-    with hosts.background("flow", "--size", 4000000, "--warmup", 0.5,
-                          "--time", 3) as job:
+    with hosts.background("flow", "--size", 4000000, "--window", 8,
+                          "--warmup", 0.5, "--time", 3) as job:
         wait_for(hosts, 0, job, lambda reading: any(
             line["bytes_per_second"] > 0 for line in reading["nics"]))
         hosts.cable(0, 2, "down")
@@ -130,8 +130,8 @@ def cable(hosts):
 
 
 def text_and_prometheus(hosts):
-    with hosts.background("flow", "--size", 4000000, "--warmup", 0.5,
-                          "--time", 8) as job:
+    with hosts.background("flow", "--size", 4000000, "--window", 8,
+                          "--warmup", 0.5, "--time", 5) as job:
         wait_for(hosts, 0, job, lambda reading: any(
             line["bytes_per_second"] > 0 for line in reading["nics"]))
         status, text, err = hosts.use(0, "fuselink_top", "--once",
@@ -163,8 +163,8 @@ def text_and_prometheus(hosts):
 def hostile_board(hosts):
     """Somebody writes nonsense all over the board: what is shown stays
     well-formed, and the job does not mind."""
-    with hosts.background("flow", "--size", 4000000, "--warmup", 0.5,
-                          "--time", 8) as job:
+    with hosts.background("flow", "--size", 4000000, "--window", 8,
+                          "--warmup", 0.5, "--time", 5) as job:
         wait_for(hosts, 0, job, lambda reading: reading["processes"])
         with hosts.scribbling(0, 3) as scribble:
             count = 0

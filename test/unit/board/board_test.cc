@@ -235,7 +235,10 @@ TEST(Board, TrafficIsASignOfLife)
     EXPECT_FALSE(both.ours.load(0).owned);
 }
 
-/* On the board of this user, which other processes of the machine may use. */
+/* On the board of this user, which other processes of the machine may use, such as
+ * these tests started twice: the NIC is this run's own. */
+const std::string kNic = "test-" + std::to_string(getpid());
+
 class SharedBoard : public testing::Test {
 protected:
     void SetUp() override
@@ -245,7 +248,7 @@ protected:
         ASSERT_NE(board_, nullptr) << error;
         seat_ = BoardSeat::take(board_, {.job = 1}, Board::now());
         ASSERT_NE(seat_, nullptr);
-        seat_->add_nic("test-nic", 1);
+        seat_->add_nic(kNic, 1);
     }
     BoardSeat::Load load() const
     {
@@ -269,7 +272,7 @@ protected:
             std::string error;
             auto board = Board::open(error);
             auto seat  = BoardSeat::take(board, {.job = 1}, Board::now());
-            if (seat == nullptr || seat->add_nic("test-nic", 1) != 0) {
+            if (seat == nullptr || seat->add_nic(kNic, 1) != 0) {
                 return false;
             }
             seat->posted(0, Direction::Out, bytes, Board::now());

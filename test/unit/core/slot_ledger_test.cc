@@ -69,11 +69,20 @@ TEST(SlotLedger, LendsOnlyWhatIsWanted)
     EXPECT_EQ(ledger.lent(1), 3u);
 }
 
-TEST(SlotLedger, OneSlotIsLent)
+TEST(SlotLedger, OneOfTwoIsLent)
+{
+    SlotLedger ledger(2);
+    EXPECT_EQ(ledger.lend(1, 5).size(), 1u);
+    EXPECT_TRUE(ledger.take());
+    EXPECT_FALSE(ledger.take());
+}
+
+/* It may be lost; data then comes by messages. */
+TEST(SlotLedger, TheLastIsNotLent)
 {
     SlotLedger ledger(1);
-    EXPECT_EQ(ledger.lend(1, 5).size(), 1u);
-    EXPECT_FALSE(ledger.take());
+    EXPECT_EQ(ledger.lend(1, 5).size(), 0u);
+    EXPECT_TRUE(ledger.take());
 }
 
 TEST(SlotLedger, FillsOncePerTurn)
@@ -149,6 +158,45 @@ TEST(SlotLedger, DoesNotUseAgainWhatMayBeWritten)
     while (auto slot = ledger.take()) {
         EXPECT_FALSE(lost.count(*slot));
     }
+}
+
+/* However many die in silence, with all that they can get: there is one left, and
+ * half of what is left is for the next. */
+TEST(SlotLedger, IsNeverLostAltogether)
+{
+    for (uint32_t size : {1u, 2u, 3u, 8u, 64u}) {
+        SlotLedger ledger(size);
+        uint32_t   left = size;
+        for (uint32_t who = 1; who < 20; ++who) {
+            auto loans = ledger.lend(who, 1000);
+            ASSERT_EQ(loans.size(), left / 2);
+            for (const SlotLoan &loan : loans) { /* full ones are as lost */
+                ASSERT_TRUE(loan.slot % 2 == 0 || ledger.fill(who, loan));
+            }
+            ledger.forget(who, true);
+            left -= left / 2;
+            ASSERT_EQ(ledger.lost(), size - left);
+            ASSERT_EQ(ledger.free(), left);
+        }
+        EXPECT_EQ(left, 1u);
+        EXPECT_TRUE(ledger.take());
+    }
+}
+
+/* Those who share the pool with a peer that takes its slots with it keep theirs,
+ * and may not have more than half of the rest. */
+TEST(SlotLedger, OthersKeepWhatTheyHave)
+{
+    SlotLedger ledger(16);
+    ASSERT_EQ(ledger.lend(1, 4).size(), 4u);
+    ASSERT_EQ(ledger.lend(2, 4).size(), 4u);
+    ledger.forget(1, true);
+    EXPECT_EQ(ledger.lent(2), 4u);
+    EXPECT_EQ(ledger.lend(2, 100).size(), 2u); /* 6 of 12 */
+    EXPECT_EQ(ledger.lend(3, 100).size(), 0u);
+    ASSERT_EQ(ledger.debtors().size(), 1u);
+    ledger.forget(2, false);
+    EXPECT_EQ(ledger.free(), 12u);
 }
 
 TEST(Credits, TakesWhatWasLent)

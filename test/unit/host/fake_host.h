@@ -3,6 +3,7 @@
 #define FUSELINK_TEST_UNIT_HOST_FAKE_HOST_H
 
 #include "host/host.h"
+#include "relay/hall.h"
 
 #include <cstring>
 

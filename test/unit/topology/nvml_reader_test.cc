@@ -159,8 +159,7 @@ Devices read_with(const NvmlCalls &calls)
     Sources     sources;
     Devices     devices;
     std::string error;
-    sources.sysfs = "/nonexistent";
-    sources.nvml  = &calls;
+    sources.nvml = &calls;
     EXPECT_TRUE(read(sources, devices, error)) << error;
     return devices;
 }
@@ -174,6 +173,28 @@ TEST(NvmlReader, NumbersByAddress)
     EXPECT_EQ(devices.gpu(0).uuid, "GPU-1");
     EXPECT_EQ(devices.find_gpu("GPU-0"), 1u);
     EXPECT_NEAR(devices.gpu(0).pcie, 63e9, 0.1e9);
+}
+
+/* The bus has the speed of a GPU that saves power. */
+TEST(NvmlReader, SaysWhatTheSlotCanDo)
+{
+    auto    calls = calls_of({{.address = "00000000:3B:00.0"}});
+    Sources sources;
+    PciDevice gpu;
+    gpu.address   = {0, 0x3b, 0, 0};
+    gpu.numa_node = 1;
+    gpu.rate      = 4e9;
+    sources.bus.devices.push_back(gpu);
+    sources.nvml = &calls;
+    Devices     devices;
+    std::string error;
+    ASSERT_TRUE(read(sources, devices, error)) << error;
+    ASSERT_EQ(devices.gpus(), 1u);
+    EXPECT_NEAR(devices.gpu(0).pcie, 63e9, 0.1e9);
+    EXPECT_EQ(devices.gpu(0).numa_node, 1);
+    calls.pcie_width = nullptr;
+    ASSERT_TRUE(read(sources, devices, error)) << error;
+    EXPECT_EQ(devices.gpu(0).pcie, 4e9);
 }
 
 /* Two links between 0 and 1, one from 1 to 2, one of 0 down. */

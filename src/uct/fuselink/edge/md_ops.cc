@@ -4,36 +4,13 @@
 #include "md.h"
 #include "refusal.h"
 
+#include "../wire/packed_key.h"
+
 #include <algorithm>
 #include <cstring>
 
 namespace fuselink {
 namespace {
-
-/* What a packed remote key begins with. Keys of NICs follow, as many as fit:
- * UCP has 255 bytes for all keys of a region. The others are asked for. */
-struct PackedKey {
-    uint8_t  magic;
-    uint8_t  version;
-    uint8_t  nics; /* number of PackedNicKeys that follow */
-    uint8_t  flags;
-    uint32_t id;
-    uint64_t key;
-} __attribute__((packed));
-
-struct PackedNicKey { /* then the key itself */
-    uint8_t slot;
-    uint8_t length; /* 0: the memory is not registered with this NIC */
-} __attribute__((packed));
-
-constexpr uint8_t kKeyMagic   = 0xf6;
-constexpr uint8_t kKeyVersion = 3;
-
-constexpr uint8_t kKeyOnGpu = 1; /* the CPU does not write it */
-
-/* What UCP adds to the keys of a region, and room to spare for another
- * transport's. */
-constexpr size_t kMostKeyBytes = 200;
 
 /* Shorter memory than UCP's shortest rendezvous is read and written by messages
  * or by the NIC of the messages: others are registered if they are asked for. */
@@ -42,11 +19,11 @@ constexpr size_t kSpreadLength = 8 << 10;
 /* How many slots' keys fit; the same on every call. */
 unsigned inline_keys(const NicMemory &nics)
 {
-    size_t   size = sizeof(PackedKey);
+    size_t   size = wire::kLeastKeyBytes;
     unsigned n    = 0;
     while (n < nics.count()) {
-        size += sizeof(PackedNicKey) + nics.key_size(n);
-        if (size > kMostKeyBytes) {
+        size += wire::nic_key_bytes(nics.key_size(n));
+        if (size > wire::kMostKeyBytes) {
             break;
         }
         ++n;
@@ -88,28 +65,26 @@ void pack_key(Md &md, uct_mem_h memh, void *buffer)
     auto *out       = static_cast<uint8_t *>(buffer);
     memset(out, 0, md.key_size());
 
-    PackedKey packed{kKeyMagic, kKeyVersion, 0, 0, region.key.id,
-                     region.key.key};
+    wire::PackedKey packed;
+    packed.id      = region.key.id;
+    packed.key     = region.key.key;
+    packed.on_gpu  = region.on_gpu();
     unsigned slots = inline_keys(nics);
-    if (region.on_gpu()) {
-        packed.flags |= kKeyOnGpu;
-        slots         = region.for_nics() ? slots : 0;
+    if (region.on_gpu() && !region.for_nics()) {
+        slots = 0;
     }
     if (region.length() < kSpreadLength) {
         slots = std::min(slots, 1u);
     }
-    uint8_t *at = out + sizeof(packed);
+    uint8_t  bytes[wire::kMostKeyBytes];
+    uint8_t *at = bytes;
     for (unsigned slot = 0; slot < slots; ++slot) {
-        PackedNicKey head{static_cast<uint8_t>(slot),
-                          static_cast<uint8_t>(nics.key_size(slot))};
-        if (!nics.pack(region, slot, at + sizeof(head))) {
-            head.length = 0;
-        }
-        memcpy(at, &head, sizeof(head));
-        at += sizeof(head) + head.length;
-        ++packed.nics;
+        const size_t size = nics.pack(region, slot, at) ?
+                                nics.key_size(slot) : 0;
+        (void)packed.add({static_cast<uint8_t>(slot), {at, size}});
+        at += size;
     }
-    memcpy(out, &packed, sizeof(packed));
+    wire::pack(packed, {out, md.key_size()});
 }
 
 /* CUDA memory can be registered, like host memory, but not accessed: that would
@@ -145,42 +120,25 @@ ucs_linear_func_t registration_cost(Md &md)
 
 size_t packed_key_size(const NicMemory &nics)
 {
-    size_t size = sizeof(PackedKey);
+    size_t size = wire::kLeastKeyBytes;
     for (unsigned slot = 0; slot < inline_keys(nics); ++slot) {
-        size += sizeof(PackedNicKey) + nics.key_size(slot);
+        size += wire::nic_key_bytes(nics.key_size(slot));
     }
     return size;
 }
 
 ucs_status_t rkey_unpack(const void *buffer, uct_rkey_t *rkey, void **handle)
 {
-    PackedKey packed;
-    memcpy(&packed, buffer, sizeof(packed));
-    if (packed.magic != kKeyMagic || packed.version != kKeyVersion) {
+    wire::PackedKey packed;
+    if (!wire::parse(static_cast<const uint8_t *>(buffer), packed)) {
         ucs_debug("fuselink: not a remote key of this version");
         return UCS_ERR_INVALID_PARAM;
     }
-    /* UCP does not tell how long the buffer is; the limit is what this side
-     * would write at most. */
-    auto nics   = packed.nics == 0 ? nullptr : std::make_shared<NicKeys>();
-    auto *bytes = static_cast<const uint8_t *>(buffer);
-    size_t at   = sizeof(packed);
-    for (unsigned i = 0; i < packed.nics; ++i) {
-        PackedNicKey head;
-        if (at + sizeof(head) > kMostKeyBytes) {
-            return UCS_ERR_INVALID_PARAM;
-        }
-        memcpy(&head, bytes + at, sizeof(head));
-        at += sizeof(head);
-        if (head.slot >= wire::kMaxRails ||
-            at + head.length > kMostKeyBytes) {
-            return UCS_ERR_INVALID_PARAM;
-        }
-        nics->set(head.slot, {bytes + at, head.length});
-        at += head.length;
+    auto nics = packed.nics().empty() ? nullptr : std::make_shared<NicKeys>();
+    for (const wire::PackedKey::Nic &nic : packed.nics()) {
+        nics->set(nic.slot, nic.key);
     }
-    auto *key = new RemoteKey{{packed.id, packed.key},
-                              (packed.flags & kKeyOnGpu) != 0,
+    auto *key = new RemoteKey{{packed.id, packed.key}, packed.on_gpu,
                               std::move(nics)};
     *rkey     = reinterpret_cast<uct_rkey_t>(key);
     *handle   = key;

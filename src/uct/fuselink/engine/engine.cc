@@ -549,7 +549,7 @@ ucs_status_t Engine::on_rail_error(void *arg, uct_ep_h ep, ucs_status_t status)
     if (it != engine.lanes_.end()) {
         it->second->on_lane_error(ep, status);
     }
-    /* Handled: what the user hears of it comes from finish_failure(). */
+    /* Handled: what the user hears of it comes from Peer::tell_users(). */
     return UCS_OK;
 }
 

@@ -49,7 +49,7 @@ void SlotLedger::let_go(uint32_t slot)
 uint32_t SlotLedger::share() const
 {
     auto borrowers = static_cast<uint32_t>(std::max<size_t>(lent_.size(), 1));
-    return std::max<uint32_t>(size() / 2 / borrowers, 1);
+    return std::max<uint32_t>(lendable() / borrowers, 1);
 }
 
 std::vector<SlotLoan> SlotLedger::lend(Borrower who, uint32_t want)
@@ -64,8 +64,8 @@ std::vector<SlotLoan> SlotLedger::lend(Borrower who, uint32_t want)
     for (const auto &[other, slots] : lent_) {
         all += slots;
     }
-    for (; count < want && all < std::max<uint32_t>(size() / 2, 1) &&
-           !free_.empty(); ++count, ++all) {
+    for (; count < want && all < lendable() && !free_.empty();
+         ++count, ++all) {
         uint32_t slot = free_.back();
         free_.pop_back();
         Entry &entry = entries_[slot];
@@ -155,6 +155,7 @@ void SlotLedger::forget(Borrower who, bool may_write)
         if (may_write) {
             entry.state = State::Lost;
             entry.who   = 0;
+            ++lost_;
         } else if (entry.state == State::Lent) {
             release(slot);
         }

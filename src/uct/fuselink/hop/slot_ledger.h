@@ -45,8 +45,9 @@ public:
     /** Lends until `who` has `want` slots, or its share of the pool, or there
      *  are no more. Returns what was added. */
     std::vector<SlotLoan> lend(Borrower who, uint32_t want);
-    /** What each borrower may have when so many share: half of the pool is lent
-     *  at most, the rest is for those who have borrowed nothing. */
+    /** What each borrower may have when so many share: half of what is left of
+     *  the pool is lent at most, the rest is for those who have borrowed
+     *  nothing. */
     uint32_t share() const;
     /** Borrowers that have more than that. */
     std::vector<Borrower> debtors() const;
@@ -59,8 +60,11 @@ public:
     /** `who` does not want the slot any more. False if it has not got it. */
     [[nodiscard]] bool give_back(Borrower who, const SlotLoan &loan);
 
-    /** `who` is gone. If it may still write, its slots are not used again. */
+    /** `who` is gone. If it may still write, its slots are lost: never used
+     *  again. They no longer count as part of the pool, half of which is lent,
+     *  so whoever loses slots, and however often, one at least is left. */
     void forget(Borrower who, bool may_write);
+    uint32_t lost() const { return lost_; }
 
 private:
     /* Given: but held. Lost: for good. */
@@ -72,11 +76,13 @@ private:
         uint32_t turn  = 0;
     };
 
-    Entry *find(Borrower who, const SlotLoan &loan);
-    void   release(uint32_t slot);
+    Entry   *find(Borrower who, const SlotLoan &loan);
+    uint32_t lendable() const { return (size() - lost_) / 2; }
+    void     release(uint32_t slot);
 
     std::vector<Entry>                     entries_;
     std::vector<uint32_t>                  free_;
+    uint32_t                               lost_ = 0;
     std::unordered_map<Borrower, uint32_t> lent_; /* how many; 0: it asked */
 };
 

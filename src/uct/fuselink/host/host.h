@@ -5,7 +5,6 @@
 #include "../../../ucs_ext/board.h"
 #include "../../../ucs_ext/processes.h"
 #include "../../../ucs_ext/shared_segment.h"
-#include "../relay/hall.h"
 #include "../sched/units.h"
 #include "background.h"
 #include "network.h"
@@ -19,6 +18,7 @@
 namespace fuselink {
 
 class LowerMd;
+class RelayHall;
 
 /**
  * What a process has from the machine and not from UCX: the clock, chance, who

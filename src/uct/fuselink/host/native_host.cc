@@ -4,6 +4,7 @@
 #include "../../../ucs_ext/job.h"
 #include "../../../ucs_ext/node.h"
 #include "../rail/locked_memory.h"
+#include "../relay/hall.h"
 #include "../ucx.h"
 #include "background_thread.h"
 #include "native_clock.h"

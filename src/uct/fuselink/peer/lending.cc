@@ -117,13 +117,40 @@ void Peer::on_slot_full(const wire::DataPart &part, const wire::InSlot &in)
     }
 }
 
-/* At the end of the peer: what it may still write to is not used again. */
+/* The peer has not said that it is done, and our lanes to it are closed. Queue
+ * pairs of our own are gone with them, and whatever its NICs still send to those
+ * is dropped; messages are ours to drop. But UCX keeps the streams that it has
+ * accepted, and does not say which are whose: what is in one lands when it
+ * comes, after an hour if the peer was stopped for so long. So it is with a queue
+ * pair that serves all peers. No time that passes proves anything there. */
+bool Peer::may_still_write() const
+{
+    if (leave_.is_stopped || leave_.is_gone) {
+        return false;
+    }
+    return std::any_of(engine_.rails().begin(), engine_.rails().end(),
+                       [](const auto &rail) {
+                           return !rail->by_ep() && !rail->by_messages();
+                       });
+}
+
+/* At the end of the peer, when its lanes are closed: what it may still write to
+ * is not used again. */
 void Peer::end_lending()
 {
-    if (engine_.has_hop()) {
-        onto_gpu_.end();
-        engine_.slots_in().ledger().forget(
-            session_, !leave_.is_stopped && !leave_.is_gone);
+    if (!engine_.has_hop()) {
+        return;
+    }
+    onto_gpu_.end();
+    SlotLedger    &ledger = engine_.slots_in().ledger();
+    const uint32_t before = ledger.lost();
+    ledger.forget(session_, may_still_write());
+    if (ledger.lost() != before) {
+        ucs_warn("fuselink: peer %016lx went without a word and may still write "
+                 "to %u slots of the host's memory: they are not used again, "
+                 "of %u are %u left (UCX_FUSELINK_RELAY_MEMORY)", uuid_,
+                 ledger.lost() - before, ledger.size(),
+                 ledger.size() - ledger.lost());
     }
 }
 

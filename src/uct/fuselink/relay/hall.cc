@@ -38,6 +38,28 @@ uint32_t taker_of(uint64_t word)
     return static_cast<uint32_t>(word >> kSeatShift & 0xff) - 1;
 }
 
+/* What is written here is seen after the number before it, and what is read here
+ * before the number that is read next: acquire and release of each word, not
+ * fences, which the thread sanitizer does not know. */
+template <size_t N>
+void write_words(std::atomic<uint64_t> (&words)[N], const void *from)
+{
+    for (size_t i = 0; i < N; ++i) {
+        uint64_t word;
+        memcpy(&word, static_cast<const char *>(from) + 8 * i, 8);
+        words[i].store(word, std::memory_order_release);
+    }
+}
+
+template <size_t N>
+void read_words(void *to, const std::atomic<uint64_t> (&words)[N])
+{
+    for (size_t i = 0; i < N; ++i) {
+        uint64_t word = words[i].load(std::memory_order_acquire);
+        memcpy(static_cast<char *>(to) + 8 * i, &word, 8);
+    }
+}
+
 } // namespace
 
 uint64_t RelayHall::word_of(State state, uint32_t taker) const
@@ -173,8 +195,7 @@ std::optional<RelayHall::Offer> RelayHall::offer_of(uint32_t index) const
         return {};
     }
     Offer offer;
-    memcpy(&offer, &from.offer, sizeof(offer));
-    std::atomic_thread_fence(std::memory_order_acquire);
+    read_words(&offer, from.offer);
     if (from.offers.load(std::memory_order_relaxed) != before ||
         offer.process != from.process.load(std::memory_order_relaxed) ||
         offer.slots == 0 || offer.slots > kSlots || offer.slot_size == 0 ||
@@ -194,8 +215,7 @@ void RelayHall::offer(uint32_t index, Offer offer)
     uint32_t now  = to.offers.load(std::memory_order_relaxed) | 1;
     offer.process = to.process.load(std::memory_order_relaxed);
     to.offers.store(now, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
-    memcpy(&to.offer, &offer, sizeof(offer));
+    write_words(to.offer, &offer);
     to.offers.store(now + 1, std::memory_order_release);
 }
 
@@ -386,6 +406,14 @@ void RelayHall::ring(uint32_t index)
     auto &bell = seat(index).bell;
     bell.fetch_add(1, std::memory_order_release);
     syscall(SYS_futex, &bell, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+void RelayHall::overwrite(size_t offset, const void *bytes, size_t size)
+{
+    if (offset < sizeof(*segment_)) {
+        memcpy(reinterpret_cast<char *>(segment_) + offset, bytes,
+               std::min(size, sizeof(*segment_) - offset));
+    }
 }
 
 } // namespace fuselink

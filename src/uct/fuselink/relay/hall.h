@@ -161,7 +161,14 @@ public:
     uint32_t wait(uint32_t seat, uint32_t heard, sched::Nanos most);
     void     ring(uint32_t seat);
 
+    /** Raw, for the fuzzer: `size` bytes of nonsense from whoever. */
+    void overwrite(size_t offset, const void *bytes, size_t size);
+
 private:
+    /* An Offer, word by word: it may be read while it is written. */
+    using Words = std::atomic<uint64_t>[sizeof(Offer) / 8];
+    static_assert(sizeof(Words) == sizeof(Offer));
+
     struct Slot {
         std::atomic<uint64_t> word; /* state, and who has taken it */
         std::atomic<uint64_t> order;
@@ -176,7 +183,7 @@ private:
         std::atomic<uint64_t> posted;
         std::atomic<int64_t>  needed, wanted, stamp;
         std::atomic<uint64_t> host_magic, host_size;
-        Offer                 offer;
+        Words                 offer;
         Slot                  slots[kSlots];
     };
     struct Segment {

@@ -1,0 +1,80 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "channel.h"
+
+#include "world.h"
+
+namespace fuselink::sim {
+
+void Channel::send(size_t bytes, Timeline::Event arrive)
+{
+    if (cut_) {
+        return;
+    }
+    const Instant due = std::max(last_,
+                                 from_.carry(to_, bytes, world_.time().now()));
+    last_             = due;
+    under_way_       += bytes;
+    packets_.push_back({bytes, due, std::move(arrive)});
+    schedule();
+}
+
+void Channel::schedule()
+{
+    if (armed_ || packets_.empty() || cut_) {
+        return;
+    }
+    armed_ = true;
+    world_.time().at(packets_.front().due,
+                     [weak = weak_from_this()] {
+                         if (auto self = weak.lock()) {
+                             self->armed_ = false;
+                             self->front_is_due();
+                         }
+                     });
+}
+
+void Channel::front_is_due()
+{
+    if (cut_ || packets_.empty()) {
+        return;
+    }
+    const Instant now = world_.time().now();
+    if (from_.mute || to_.deaf) {
+        if (silent_since_ < 0) {
+            silent_since_ = now;
+            pause_        = again_;
+            world_.count(Count::Silences);
+        }
+        if (now - silent_since_ > patience_) {
+            world_.count(Count::GaveUp);
+            cut();
+            if (on_give_up) {
+                on_give_up();
+            }
+            return;
+        }
+        packets_.front().due = now + pause_;
+        pause_               = std::min(2 * pause_, 8 * again_);
+        schedule();
+        return;
+    }
+    silent_since_ = -1;
+    Packet packet = std::move(packets_.front());
+    packets_.pop_front();
+    under_way_ -= packet.bytes;
+    if (!packets_.empty()) { /* those behind a loss come after it */
+        packets_.front().due = std::max(packets_.front().due, now);
+    }
+    auto keep = shared_from_this(); /* the call may end the connection */
+    packet.arrive();
+    schedule();
+}
+
+void Channel::cut()
+{
+    cut_ = true;
+    packets_.clear();
+    under_way_ = 0;
+}
+
+} // namespace fuselink::sim

@@ -1,0 +1,108 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "process.h"
+
+#include "world.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace fuselink::sim {
+
+Process::Process(World &world, unsigned index, unsigned node, uint64_t seed,
+                 size_t arena)
+    : world_(world), index_(index), node_(node), chance_(seed, 1000 + index),
+      arena_size_(arena),
+      arena_(static_cast<uint8_t *>(calloc(1, arena)), free)
+{
+}
+
+bool Process::in_arena(uint64_t address) const
+{
+    return address - reinterpret_cast<uintptr_t>(arena_.get()) <
+           arena_size_;
+}
+
+uint64_t Process::offset(uint64_t address) const
+{
+    return address - reinterpret_cast<uintptr_t>(arena_.get());
+}
+
+void Process::open(const void *at, size_t length)
+{
+    const uint64_t from = offset(reinterpret_cast<uintptr_t>(at));
+    ++open_[from][from + length];
+}
+
+void Process::close(const void *at, size_t length)
+{
+    const uint64_t from = offset(reinterpret_cast<uintptr_t>(at));
+    auto           it   = open_.find(from);
+    if (it == open_.end()) {
+        return;
+    }
+    auto end = it->second.find(from + length);
+    if (end != it->second.end() && --end->second == 0) {
+        it->second.erase(end);
+    }
+    if (it->second.empty()) {
+        open_.erase(it);
+    }
+}
+
+bool Process::is_open(uint64_t address, size_t length) const
+{
+    const uint64_t from = offset(address);
+    auto           it   = open_.upper_bound(from);
+    while (it != open_.begin()) {
+        --it;
+        if (it->second.rbegin()->first >= from + length) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void Process::write(uint64_t address, const void *data, size_t length,
+                    const char *by)
+{
+    if (length == 0 || !alive) {
+        return;
+    }
+    if (in_arena(address) && !is_open(address, length)) {
+        world_.journal().violate(
+            std::string(by) + " writes " + std::to_string(length) +
+            " bytes at " + std::to_string(offset(address)) +
+            " of process " + std::to_string(index_) +
+            ", which its user has back");
+        return;
+    }
+    memcpy(reinterpret_cast<void *>(address), data, length);
+}
+
+Registration &Process::enter(uint64_t base, size_t length)
+{
+    uint64_t key;
+    do {
+        key = chance_.next();
+    } while (key == 0 || by_key_.count(key) != 0);
+    return by_key_[key] = {index_, key, base, length};
+}
+
+void Process::leave(Registration &registration)
+{
+    by_key_.erase(registration.key);
+}
+
+const Registration *Process::find(uint64_t key, uint64_t address,
+                                  size_t length) const
+{
+    auto it = by_key_.find(key);
+    if (it == by_key_.end() || address < it->second.base ||
+        address - it->second.base > it->second.length ||
+        length > it->second.length - (address - it->second.base)) {
+        return nullptr;
+    }
+    return &it->second;
+}
+
+} // namespace fuselink::sim

@@ -1,0 +1,215 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "queue_pair.h"
+
+#include "../uct/pair_iface.h"
+#include "world.h"
+
+#include <cstring>
+
+namespace fuselink::sim {
+
+std::shared_ptr<QueuePair> QueuePair::other() const
+{
+    return world.find_queue_pair(remote);
+}
+
+void QueuePair::connect(uint32_t remote_number, Nic &remote_nic)
+{
+    remote = remote_number;
+    state  = State::Connected;
+    out_   = std::make_shared<Channel>(world, nic, remote_nic,
+                                       world.profile().patience / 4,
+                                       world.profile().send_again / 20);
+    std::weak_ptr<QueuePair> weak = weak_from_this();
+    out_->on_give_up              = [weak] {
+        auto self = weak.lock();
+        if (!self) {
+            return;
+        }
+        auto peer = self->other(); /* whose acknowledgements went this way */
+        self->fail(true);
+        if (peer && !peer->posted.empty()) {
+            peer->fail(true);
+        }
+    };
+}
+
+void QueuePair::post(std::shared_ptr<PairWork> work)
+{
+    posted.push_back(work);
+    if (work->kind == PairWork::Kind::Message && work->am_id < 30) {
+        has_messages = true;
+    }
+    has_data = has_data || work->length > 0;
+    const size_t bytes = work->kind == PairWork::Kind::Get ? 0 : work->length;
+    if (fail_in != SIZE_MAX) {
+        fail_in -= std::min(fail_in, bytes + 1);
+    }
+    send_bytes(work);
+}
+
+/* In segments, so that it can break in the middle. Bytes that are not copied are
+ * read when they have to be at the latest: nobody may have changed them. */
+void QueuePair::send_bytes(const std::shared_ptr<PairWork> &work)
+{
+    const size_t length = work->kind == PairWork::Kind::Get ? 0 : work->length;
+    const size_t piece  = work->kind == PairWork::Kind::Message ?
+                              length + 1 : world.profile().segment;
+    size_t       offset = 0;
+    const auto   pair   = shared_from_this();
+    do {
+        const size_t now  = std::min(piece, length - offset);
+        const bool   last = offset + now == length;
+        out_->send(now + 60, [pair, work, offset, now, last] {
+            if (pair->state != State::Connected) {
+                return;
+            }
+            const uint8_t *from = work->copy.empty() ? work->source :
+                                                       work->copy.data();
+            std::vector<uint8_t> data;
+            if (now != 0) {
+                data.assign(from + offset, from + offset + now);
+            }
+            if (pair->fail_in == 0) {
+                pair->world.count(Count::QpErrors);
+                auto peer = pair->other();
+                pair->fail(true);
+                if (peer) {
+                    peer->fail(true);
+                }
+                return;
+            }
+            auto peer = pair->other();
+            if (!peer || peer->state != State::Connected ||
+                peer->remote != pair->number || !peer->process.alive) {
+                /* Nobody answers: the NIC tries for a while. */
+                pair->world.time().after(
+                    pair->world.profile().patience / 4,
+                    [pair] { pair->fail(true); });
+                return;
+            }
+            peer->arrive(work, offset, std::move(data), last);
+        });
+        offset += now;
+    } while (offset < length);
+}
+
+/* At this NIC, from the other. */
+void QueuePair::arrive(const std::shared_ptr<PairWork> &work, size_t offset,
+                       std::vector<uint8_t> data, bool last)
+{
+    auto asker = other();
+    bool well  = true;
+    switch (work->kind) {
+    case PairWork::Kind::Message:
+        if (iface != nullptr) {
+            iface->receive(work->am_id, std::move(data));
+        }
+        break;
+    case PairWork::Kind::Put:
+    case PairWork::Kind::Get:
+        well = work->length == 0 ||
+               (work->rkey_process == process.index() &&
+                process.find(work->rkey, work->remote, work->length) !=
+                    nullptr);
+        if (!well) {
+            world.journal().note("bad key", process.index(), work->length);
+            world.count(Count::BadKeys);
+        } else if (work->kind == PairWork::Kind::Put) {
+            process.write(work->remote + offset, data.data(), data.size(),
+                          "a put by a NIC");
+        } else {
+            answer(*asker, work);
+            return;
+        }
+        break;
+    case PairWork::Kind::Nothing:
+        break;
+    }
+    if (!last && well) {
+        return;
+    }
+    if (!well) { /* remote access error: both ends */
+        asker->fail(true);
+        fail(true);
+        return;
+    }
+    auto pair = asker->shared_from_this();
+    out_->send(40, [pair, work] { pair->done(work, true); });
+}
+
+/* Bytes of this process's memory, for who reads it. */
+void QueuePair::answer(QueuePair &asker, const std::shared_ptr<PairWork> &work)
+{
+    const size_t piece = world.profile().segment;
+    const auto   pair  = asker.shared_from_this();
+    size_t       offset = 0;
+    do {
+        const size_t now = std::min(piece, work->length - offset);
+        std::vector<uint8_t> data(now);
+        if (now != 0) {
+            memcpy(data.data(),
+                   reinterpret_cast<const void *>(work->remote + offset), now);
+        }
+        out_->send(now + 60, [pair, work, offset, data = std::move(data)] {
+            if (pair->state != State::Connected) {
+                return;
+            }
+            if (work->keep) {
+                work->copy.resize(work->length);
+                if (!data.empty()) {
+                    memcpy(work->copy.data() + offset, data.data(),
+                           data.size());
+                }
+            } else {
+                pair->process.write(
+                    reinterpret_cast<uintptr_t>(work->to + offset),
+                    data.data(), data.size(), "a get by a NIC");
+            }
+            work->done += data.size();
+            if (work->done == work->length) {
+                pair->done(work, true);
+            }
+        });
+        offset += now;
+    } while (offset < work->length);
+}
+
+/* The NIC reports it; in the order of posting, for it acknowledges so. */
+void QueuePair::done(const std::shared_ptr<PairWork> &work, bool well)
+{
+    auto it = std::find(posted.begin(), posted.end(), work);
+    if (it == posted.end() || iface == nullptr) {
+        return;
+    }
+    posted.erase(it);
+    if (well && worked_at == 0) {
+        worked_at = world.time().now();
+    }
+    iface->complete(shared_from_this(), work, well);
+}
+
+void QueuePair::fail(bool tell)
+{
+    if (state == State::Error) {
+        return;
+    }
+    world.journal().note("queue pair fails", process.index(), number, tell);
+    state = State::Error;
+    if (out_) {
+        out_->cut();
+    }
+    auto works = std::move(posted);
+    posted.clear();
+    if (iface == nullptr) {
+        return;
+    }
+    for (const auto &work : works) {
+        iface->complete(shared_from_this(), work, false);
+    }
+    if (tell) {
+        iface->has_failed(shared_from_this());
+    }
+}
+
+} // namespace fuselink::sim

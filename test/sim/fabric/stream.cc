@@ -1,0 +1,167 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "stream.h"
+
+#include "../uct/stream_iface.h"
+#include "world.h"
+
+namespace fuselink::sim {
+
+size_t Stream::room(unsigned side) const
+{
+    const End   &end  = ends[side];
+    const size_t held = end.to_send_bytes + end.on_wire;
+    const size_t most = world.profile().send_buffer;
+    return held >= most ? 0 : most - held;
+}
+
+void Stream::write(unsigned side, std::shared_ptr<StreamRecord> record,
+                   size_t offset, const uint8_t *data, size_t length)
+{
+    End &end = ends[side];
+    if (end.error || end.closed) {
+        return;
+    }
+    const size_t piece = world.profile().segment;
+    do {
+        const size_t now = std::min(piece, length);
+        Segment      segment{record, offset, {data, data + now}};
+        end.to_send_bytes += segment.size();
+        end.to_send.push_back(std::move(segment));
+        offset += now;
+        data   += now;
+        length -= now;
+    } while (length != 0);
+    transmit(side);
+}
+
+void Stream::transmit(unsigned side)
+{
+    End &end   = ends[side];
+    End &other = ends[1 - side];
+    while (!end.to_send.empty() && !end.error &&
+           end.on_wire + other.received_bytes < world.profile().receive_buffer) {
+        auto segment = std::make_shared<Segment>(std::move(end.to_send.front()));
+        end.to_send.pop_front();
+        const size_t size = segment->size();
+        end.to_send_bytes -= size;
+        end.on_wire       += size;
+        end.out->send(size + 40, [this, side, segment] {
+            End &from = ends[side], &to = ends[1 - side];
+            from.on_wire -= segment->size();
+            if (to.iface == nullptr || !to.process->alive) {
+                fail(side); /* nobody has the socket: a reset comes back */
+                return;
+            }
+            to.received_bytes += segment->size();
+            to.received.push_back(std::move(*segment));
+            notify(1 - side);
+            notify(side); /* there is room */
+            transmit(side);
+        });
+        if (reset_in[side] != SIZE_MAX) {
+            reset_in[side] -= std::min(reset_in[side], size);
+            if (reset_in[side] == 0) {
+                reset(side);
+                return;
+            }
+        }
+    }
+    if (end.closed && end.to_send.empty() && !end.end_sent && !end.error) {
+        end.end_sent = true;
+        end.out->send(40, [this, side] {
+            ends[1 - side].eof = true;
+            notify(1 - side);
+        });
+    }
+}
+
+Stream::Segment Stream::read(unsigned side)
+{
+    End    &end     = ends[side];
+    Segment segment = std::move(end.received.front());
+    end.received.pop_front();
+    end.received_bytes -= segment.size();
+    transmit(1 - side);
+    return segment;
+}
+
+bool Stream::ready(unsigned side) const
+{
+    const End &end = ends[side];
+    return end.iface != nullptr &&
+           (!end.received.empty() ||
+            ((end.eof || end.error) && !end.handled) ||
+            (end.ep != nullptr && end.ep->wants_to_write() && room(side) != 0));
+}
+
+void Stream::notify(unsigned side)
+{
+    if (ends[side].iface != nullptr && ready(side)) {
+        ends[side].iface->is_ready(shared_from_this(), side);
+    }
+}
+
+void Stream::close(unsigned side)
+{
+    End &end = ends[side];
+    if (end.iface == nullptr) {
+        return;
+    }
+    --end.process->sockets;
+    end.iface = nullptr;
+    end.ep    = nullptr;
+    end.closed = true;
+    if (!end.received.empty()) { /* nobody will read it: a reset */
+        end.received.clear();
+        end.received_bytes = 0;
+        end.to_send.clear();
+        end.to_send_bytes = 0;
+        end.end_sent      = true;
+        auto keep         = shared_from_this();
+        end.out->send(40, [keep, side] { keep->fail(1 - side); });
+    }
+    transmit(side);
+}
+
+/* The kernel gives the connection up at this end. */
+void Stream::fail(unsigned side)
+{
+    End &end = ends[side];
+    if (end.error) {
+        return;
+    }
+    end.error = true;
+    end.to_send.clear();
+    end.to_send_bytes = 0;
+    end.out->cut();
+    end.on_wire = 0;
+    notify(side);
+}
+
+void Stream::reset(unsigned side)
+{
+    if (ends[side].error) {
+        return;
+    }
+    world.count(Count::Resets);
+    ends[1 - side].out->cut();
+    ends[1 - side].on_wire = 0;
+    ends[side].to_send.clear();
+    ends[side].to_send_bytes = 0;
+    /* What is on its way comes first. */
+    auto keep = shared_from_this();
+    ends[side].out->send(40, [keep, side] { keep->fail(1 - side); });
+    ends[side].error = true;
+    notify(side);
+}
+
+void Stream::reset_after(unsigned side, size_t bytes)
+{
+    if (bytes == 0) {
+        reset(side);
+    } else {
+        reset_in[side] = bytes;
+    }
+}
+
+} // namespace fuselink::sim

@@ -1,0 +1,99 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TEST_SIM_FABRIC_STREAM_H
+#define FUSELINK_TEST_SIM_FABRIC_STREAM_H
+
+#include "channel.h"
+#include "process.h"
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace fuselink::sim {
+
+class StreamIface;
+class StreamEp;
+
+/** What UCX's TCP writes to a socket: one message, put or acknowledgement. */
+struct StreamRecord {
+    enum class Type : uint8_t { Connect, Accept, Message, Put, PutAck };
+
+    Type                 type;
+    uint8_t              am_id = 0;
+    uint32_t             sn = 0;      /* of puts */
+    uint64_t             address = 0; /* Put: where to */
+    size_t               length = 0;  /* bytes that follow */
+    std::vector<uint8_t> bytes;       /* Message: those that came */
+};
+
+/**
+ * A TCP connection as the kernels of both ends have it: two buffers each, and what
+ * happens when one end goes. Which interface and endpoint of UCX's TCP has an end
+ * is noted there; accepted ends have no endpoint at first.
+ */
+struct Stream : std::enable_shared_from_this<Stream> {
+    struct Segment {
+        std::shared_ptr<StreamRecord> record;
+        size_t                        offset = 0;
+        std::vector<uint8_t>          data;
+
+        size_t size() const { return data.size() + (offset == 0 ? 16 : 0); }
+    };
+
+    struct End {
+        Process     *process = nullptr;
+        Nic         *nic     = nullptr;
+        StreamIface *iface   = nullptr; /* null: closed */
+        StreamEp    *ep      = nullptr; /* null: nobody's */
+        uint32_t     iface_id = 0;      /* whatever became of it */
+
+        std::shared_ptr<Channel> out;
+        std::deque<Segment>      to_send, received;
+        size_t to_send_bytes = 0, received_bytes = 0, on_wire = 0;
+        bool   closed  = false; /* by its process: the end of data follows */
+        bool   end_sent = false;
+        bool   eof     = false; /* the other side has closed */
+        bool   error   = false; /* reset, or no answer */
+        bool   handled = false; /* of the last two UCX has heard */
+        bool   greeted = false; /* UCX's own handshake was here */
+        bool   in_ready = false; /* of the interface's list */
+    };
+
+    explicit Stream(World &world) : world(world) {}
+
+    /** Bytes that the kernel takes now at this end. */
+    size_t room(unsigned side) const;
+    /** Hands a piece of a record to the kernel, with room for it or not. */
+    void   write(unsigned side, std::shared_ptr<StreamRecord> record,
+                 size_t offset, const uint8_t *data, size_t length);
+    /** UCX reads: the oldest that has come. Only if there is any. */
+    Segment read(unsigned side);
+
+    /** The process closes its end. */
+    void close(unsigned side);
+    /** The connection breaks, as both kernels see it: at once at `side`, after
+     *  what is under way at the other. */
+    void reset(unsigned side);
+    /** The same after so many more bytes from this side. */
+    void reset_after(unsigned side, size_t bytes);
+
+    void    transmit(unsigned side);
+    void    fail(unsigned side);
+    bool    ready(unsigned side) const;
+    void    notify(unsigned side);
+    unsigned side_of(const StreamIface *iface) const
+    {
+        return ends[0].iface == iface ? 0 : 1;
+    }
+
+    World &world;
+    End    ends[2]; /* who connected, who accepted */
+    bool   given_up = false; /* one side lost a crossing */
+    bool   answered = false; /* by the other kernel */
+    bool   has_messages = false; /* not bulk data alone */
+    size_t reset_in[2] = {SIZE_MAX, SIZE_MAX};
+};
+
+} // namespace fuselink::sim
+
+#endif

@@ -1,0 +1,102 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "world.h"
+
+#include "../uct/iface.h"
+#include "queue_pair.h"
+#include "stream.h"
+
+namespace fuselink::sim {
+
+World *World::current = nullptr;
+
+const char *name_of(Count count)
+{
+    static const char *const names[] = {
+        "messages", "puts", "gets", "fences", "flushes", "cancels",
+        "streams", "streams_taken_over", "streams_crossed", "queue_pairs",
+        "refused", "resets", "qp_errors", "silences", "gave_up",
+        "no_resource", "no_memory", "stops", "deaths", "leaves",
+        "eps_closed", "peers_failed", "ops_failed", "bad_keys", "slept",
+        "paths_broken", "paths_mended", "lanes_failed", "warnings",
+        "allowed"};
+    static_assert(std::size(names) == static_cast<size_t>(Count::kCount));
+    return names[static_cast<size_t>(count)];
+}
+
+World::World(uint64_t seed, const Profile &profile)
+    : seed_(seed), profile_(profile), chance_(seed, 1), costs_(seed, 2)
+{
+}
+
+unsigned World::add_node(unsigned count)
+{
+    const auto       node = static_cast<unsigned>(nodes_.size());
+    std::vector<Nic> nics(count);
+    for (unsigned i = 0; i < count; ++i) {
+        nics[i].node        = node;
+        nics[i].index       = i;
+        nics[i].ip_device   = "eth" + std::to_string(i);
+        nics[i].rdma_device = "rdma" + std::to_string(i) + ":1";
+    }
+    nodes_.push_back(std::move(nics));
+    return node;
+}
+
+Process &World::add_process(unsigned node, size_t arena)
+{
+    processes_.push_back(std::make_unique<Process>(
+        *this, static_cast<unsigned>(processes_.size()), node, seed_, arena));
+    return *processes_.back();
+}
+
+World::~World() = default;
+
+void World::sweep()
+{
+    std::erase_if(streams_, [](const std::shared_ptr<Stream> &stream) {
+        for (const Stream::End &end : stream->ends) {
+            if (end.iface != nullptr || !end.to_send.empty() ||
+                end.out->under_way() != 0) {
+                return false;
+            }
+        }
+        return true;
+    });
+}
+
+void World::kill(Process &process)
+{
+    process.alive = false;
+    for (auto &[id, iface] : ifaces_) {
+        if (&iface->process() == &process) {
+            iface->die();
+        }
+    }
+}
+
+uint32_t World::add_iface(SimIface &iface)
+{
+    ifaces_[++last_iface_] = &iface;
+    return last_iface_;
+}
+
+SimIface *World::find_iface(uint32_t id) const
+{
+    auto it = ifaces_.find(id);
+    return it != ifaces_.end() ? it->second : nullptr;
+}
+
+uint32_t World::add_queue_pair(std::shared_ptr<QueuePair> pair)
+{
+    count(Count::QueuePairs);
+    pairs_[++last_pair_] = std::move(pair);
+    return last_pair_;
+}
+
+std::shared_ptr<QueuePair> World::find_queue_pair(uint32_t number) const
+{
+    auto it = pairs_.find(number);
+    return it != pairs_.end() ? it->second : nullptr;
+}
+
+} // namespace fuselink::sim

@@ -1,0 +1,154 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TEST_SIM_FABRIC_WORLD_H
+#define FUSELINK_TEST_SIM_FABRIC_WORLD_H
+
+#include "../world/journal.h"
+#include "../world/random.h"
+#include "../world/timeline.h"
+#include "nic.h"
+#include "process.h"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace fuselink::sim {
+
+class SimIface;
+struct QueuePair;
+struct Stream;
+
+/** What a run has gone through; see names() for the words. */
+enum class Count : unsigned {
+    Messages, Puts, Gets, Fences, Flushes, Cancels, /* of the users */
+    Streams, TakenOver, Crossed, QueuePairs, /* connections */
+    Refused, Resets, QpErrors, Silences, GaveUp, NoResource, NoMemory,
+    Stops, Deaths, Leaves, EpsClosed, PeersFailed, /* ends */
+    OpsFailed, BadKeys, Slept,
+    PathsBroken, PathsMended, LanesFailed, Warnings, /* said by fuselink */
+    Allowed, /* runs that end as README.md says they may */
+    kCount
+};
+
+const char *name_of(Count count);
+
+/** How the simulated kernels and NICs behave in one run. */
+struct Profile {
+    bool     ip = true;   /* stream NICs */
+    bool     rdma = false;
+    bool     queue_pairs = true; /* else datagrams only */
+    size_t   stream_message = 8192;  /* longest message, bytes */
+    size_t   send_buffer = 64 << 10;
+    size_t   receive_buffer = 64 << 10;
+    size_t   segment = 4096;     /* of bulk data on a wire */
+    Instant  patience = 4 * kSecond; /* of connections, in silence */
+    Instant  send_again = 200 * kMillisecond;
+    unsigned short_put = 64, short_message = 64; /* bytes */
+    size_t   datagram = 1024;
+    size_t   rdma_message = 8192;
+    unsigned work_queue = 16;    /* operations of a queue pair */
+    unsigned storm = 0;          /* percent of calls that find no room */
+    bool     deaf_events = false; /* arming forgets what is there */
+};
+
+/**
+ * Everything that is not a program: time, NICs, kernels, processes. One thread; all
+ * that is simulated runs in it, by turns.
+ */
+class World {
+public:
+    World(uint64_t seed, const Profile &profile);
+    ~World();
+
+    Timeline      &time() { return time_; }
+    Journal       &journal() { return journal_; }
+    const Profile &profile() const { return profile_; }
+    uint64_t       seed() const { return seed_; }
+    /** Of the network, not of the programs. */
+    Random        &chance() { return chance_; }
+
+    /** A program has done something that takes so long. */
+    void spend(Instant least, Instant most)
+    {
+        time_.pass(static_cast<Instant>(
+            costs_.between(static_cast<uint64_t>(least),
+                           static_cast<uint64_t>(most))));
+    }
+
+    void count(Count what, uint64_t n = 1)
+    {
+        counts_[static_cast<size_t>(what)] += n;
+    }
+    const std::array<uint64_t, static_cast<size_t>(Count::kCount)> &counts() const { return counts_; }
+
+    /* --- what there is --- */
+
+    unsigned add_node(unsigned nics);
+    Process &add_process(unsigned node, size_t arena);
+
+    std::vector<Nic>                      &nics(unsigned node) { return nodes_[node]; }
+    size_t                                 nodes() const { return nodes_.size(); }
+    std::vector<std::unique_ptr<Process>> &processes() { return processes_; }
+
+    /** The process is no more; its kernel closes what it had. */
+    void      kill(Process &process);
+
+    uint32_t  add_iface(SimIface &iface);
+    void      remove_iface(uint32_t id) { ifaces_.erase(id); }
+    SimIface *find_iface(uint32_t id) const;
+
+    uint32_t   add_queue_pair(std::shared_ptr<QueuePair> pair); /* its number */
+    void       remove_queue_pair(uint32_t number) { pairs_.erase(number); }
+    std::shared_ptr<QueuePair> find_queue_pair(uint32_t number) const;
+
+    /** Connections that exist, in the order in which they were made. */
+    std::vector<std::shared_ptr<Stream>> &streams() { return streams_; }
+    const std::map<uint32_t, std::shared_ptr<QueuePair>> &queue_pairs() const { return pairs_; }
+    /** Forgets streams that both ends have closed and that carry nothing. */
+    void sweep();
+
+    /** Something has happened for which a lane of messages may fail. */
+    bool lanes_may_fail = false;
+    /** Something has happened after which operations may never end, as yet: which
+     *  row of README.md's "What may be". Null: nothing. */
+    const char *may_hang = nullptr;
+    /** Nothing happens of which fuselink could warn. */
+    bool is_fair = false;
+
+    /** The process whose memory domains are being opened. */
+    Process *opening = nullptr;
+    /** The process whose program runs just now. */
+    unsigned running = 0;
+
+    /** A call on a transport that is to find no room, though there is. */
+    bool storms(Process &process)
+    {
+        if (profile_.storm == 0 || !process.chance().percent(profile_.storm)) {
+            return false;
+        }
+        count(Count::NoResource);
+        return true;
+    }
+
+    /** That of this thread. */
+    static World *current;
+
+private:
+    const uint64_t  seed_;
+    const Profile   profile_;
+    Timeline        time_;
+    Journal         journal_{time_};
+    Random          chance_, costs_;
+    std::array<uint64_t, static_cast<size_t>(Count::kCount)> counts_{};
+    std::vector<std::vector<Nic>>          nodes_;
+    std::vector<std::unique_ptr<Process>>  processes_;
+    std::map<uint32_t, SimIface *> ifaces_;
+    std::map<uint32_t, std::shared_ptr<QueuePair>> pairs_;
+    std::vector<std::shared_ptr<Stream>>           streams_;
+    uint32_t last_iface_ = 0, last_pair_ = 0;
+};
+
+} // namespace fuselink::sim
+
+#endif

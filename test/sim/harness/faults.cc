@@ -1,0 +1,260 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "faults.h"
+
+#include "../fabric/queue_pair.h"
+#include "../fabric/stream.h"
+#include "../uct/stream_iface.h"
+#include "edge/rails_iface.h"
+#include "engine/engine.h"
+
+#include <algorithm>
+
+namespace fuselink::sim {
+namespace {
+
+constexpr Instant kLongestPause = 20 * kMillisecond;
+constexpr Instant kSeenWithin   = kMillisecond;
+
+} // namespace
+
+void Faults::begin()
+{
+    for (const Fault &fault : scenario_.faults) {
+        world_.time().at(fault.when, [this, &fault] {
+            if (!over_) {
+                happen(fault);
+            }
+        });
+    }
+}
+
+void Faults::end()
+{
+    over_ = true;
+    for (size_t node = 0; node < world_.nodes(); ++node) {
+        for (Nic &nic : world_.nics(static_cast<unsigned>(node))) {
+            nic.mute = nic.deaf = false;
+            nic.jitter = 0;
+        }
+    }
+    for (auto &process : world_.processes()) {
+        process->stopped = false;
+    }
+}
+
+void Faults::happen(const Fault &fault)
+{
+    using F       = Fault::Kind;
+    Process &process = *world_.processes()[fault.process];
+    Nic     &nic     = world_.nics(process.node())[fault.nic];
+    const bool mild = fault.kind == F::Slow || fault.kind == F::Jitter ||
+                      fault.kind == F::BreakBulk ||
+                      fault.kind == F::NoRegistration ||
+                      fault.kind == F::FewQueuePairs;
+    world_.lanes_may_fail = world_.lanes_may_fail || !mild;
+    world_.journal().note(name_of(fault.kind), fault.process, fault.nic,
+                          static_cast<uint64_t>(fault.time), fault.amount);
+    switch (fault.kind) {
+    case F::Mute:
+        silence(fault, true, false);
+        break;
+    case F::Deaf:
+        silence(fault, false, true);
+        break;
+    case F::Silent:
+        silence(fault, true, true);
+        break;
+    case F::Slow: {
+        const double rate = nic.rate;
+        nic.rate          = std::max(rate / 50, 1e6);
+        world_.time().after(fault.time, [&nic, rate] { nic.rate = rate; });
+        break;
+    }
+    case F::Jitter:
+        nic.jitter = fault.time / 20;
+        world_.time().after(fault.time, [&nic] { nic.jitter = 0; });
+        break;
+    case F::BreakBulk:
+        break_connection(fault, true, kMicrosecond);
+        break;
+    case F::BreakAny:
+        break_connection(fault, false, kMicrosecond);
+        break;
+    case F::Stop:
+        if (!process.stopped) {
+            world_.count(Count::Stops);
+            process.stopped = true;
+            if (fault.time > world_.profile().patience / 8) {
+                ledger_.excuse_all(process.index());
+            }
+            world_.time().after(fault.time,
+                                [&process] { process.stopped = false; });
+        }
+        break;
+    case F::Kill:
+        if (!programs_[fault.process]->gone()) {
+            programs_[fault.process]->kill();
+        }
+        break;
+    case F::NoRegistration:
+        process.registrations_to_fail +=
+            1 + static_cast<unsigned>(fault.amount % 4);
+        break;
+    case F::FewSockets:
+        process.most_sockets = process.sockets +
+                               static_cast<unsigned>(fault.amount % 3);
+        ledger_.excuse_all(process.index());
+        world_.may_hang = "a process without descriptors";
+        break;
+    case F::FewQueuePairs:
+        nic.most_queue_pairs = nic.queue_pairs +
+                               static_cast<unsigned>(fault.amount % 3);
+        break;
+    }
+}
+
+/* Longer than anybody bears, peers may lose each other over it: there is no
+ * deadline of fuselink's own. */
+void Faults::silence(const Fault &fault, bool mute, bool deaf)
+{
+    Process &process = *world_.processes()[fault.process];
+    Nic     &nic     = world_.nics(process.node())[fault.nic];
+    nic.mute         = nic.mute || mute;
+    nic.deaf         = nic.deaf || deaf;
+    if (fault.time > world_.profile().patience / 16) {
+        for (const auto &other : world_.processes()) {
+            if (other->node() == process.node()) {
+                ledger_.excuse_all(other->index());
+            }
+        }
+    }
+    world_.time().after(fault.time, [&nic] { nic.mute = nic.deaf = false; });
+}
+
+/* Where there is none that it could be, later: connections are made when they are
+ * wanted. */
+void Faults::break_connection(const Fault &fault, bool bulk_only, Instant pause)
+{
+    const bool pairs_first = fault.amount % 2 == 0;
+    const bool done =
+        pairs_first ? break_pair(fault, bulk_only) ||
+                          break_stream(fault, bulk_only) :
+                      break_stream(fault, bulk_only) ||
+                          break_pair(fault, bulk_only);
+    if (!done && pause < kLongestPause) {
+        world_.time().after(pause, [this, &fault, bulk_only, pause] {
+            if (!over_) {
+                break_connection(fault, bulk_only, pause * 5 / 4);
+            }
+        });
+    }
+}
+
+/* Its program has seen it work, as far as one can tell from outside. */
+bool Faults::is_proved(const QueuePair &pair) const
+{
+    return pair.worked_at != 0 &&
+           world_.time().now() > pair.worked_at + kSeenWithin;
+}
+
+/* The pair carries bulk data alone: another one between the two has the messages,
+ * and is older. */
+bool Faults::is_bulk(const QueuePair &pair, const QueuePair &peer) const
+{
+    if (pair.has_messages || peer.has_messages || !pair.has_data ||
+        !is_proved(pair) || !is_proved(peer)) {
+        return false;
+    }
+    for (const auto &[number, other] : world_.queue_pairs()) {
+        auto end = other->other();
+        if (number < pair.number && end && &other->process == &pair.process &&
+            &end->process == &peer.process &&
+            other->state == QueuePair::State::Connected &&
+            (other->has_messages || end->has_messages)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool Faults::break_stream(const Fault &fault, bool bulk_only)
+{
+    std::vector<std::shared_ptr<Stream>> fit;
+    for (const auto &stream : world_.streams()) {
+        if (stream->ends[0].iface == nullptr ||
+            stream->ends[1].iface == nullptr || stream->ends[0].error ||
+            stream->ends[1].error) {
+            continue;
+        }
+        if (!bulk_only || !stream->has_messages) {
+            fit.push_back(stream);
+        }
+    }
+    if (fit.empty()) {
+        return false;
+    }
+    const auto    &stream = fit[fault.amount / 2 % fit.size()];
+    const unsigned side   = stream->has_messages ? fault.amount / 4 % 2 : 0;
+    if (!bulk_only) {
+        ledger_.excuse(stream->ends[0].process->index(),
+                       stream->ends[1].process->index());
+        if (!stream->ends[1].greeted) {
+            world_.may_hang = "a stream that breaks in the first contact";
+        }
+    }
+    stream->reset_after(side, fault.amount);
+    return true;
+}
+
+bool Faults::break_pair(const Fault &fault, bool bulk_only)
+{
+    std::vector<std::shared_ptr<QueuePair>> fit;
+    for (const auto &[number, pair] : world_.queue_pairs()) {
+        auto peer = pair->other();
+        if (pair->state == QueuePair::State::Connected && peer &&
+            peer->state == QueuePair::State::Connected &&
+            (!bulk_only || is_bulk(*pair, *peer))) {
+            fit.push_back(pair);
+        }
+    }
+    if (fit.empty()) {
+        return false;
+    }
+    const auto &pair = fit[fault.amount / 2 % fit.size()];
+    if (!bulk_only) {
+        ledger_.excuse(pair->process.index(), pair->other()->process.index());
+        if (!is_proved(*pair) || !is_proved(*pair->other())) {
+            world_.may_hang = "a pair that breaks while it is proved";
+        }
+    }
+    pair->fail_in = fault.amount;
+    return true;
+}
+
+/* What is counted is zero again when nobody uses it. */
+void Faults::check_calm()
+{
+    /* Over RDMA nobody hears at once that somebody has gone, who was served. */
+    if (world_.profile().rdma &&
+        std::any_of(programs_.begin(), programs_.end(),
+                    [](const auto &program) { return program->gone(); })) {
+        return;
+    }
+    for (const auto &program : programs_) {
+        if (program->gone() || !world_.journal().violations().empty()) {
+            continue;
+        }
+        const std::string who = "process " +
+                                std::to_string(program->process().index());
+        const Engine &engine = program->rails()->engine();
+        for (const auto &rail : engine.rails()) {
+            if (!rail->nic.shared().in_flight.is_zero()) {
+                world_.journal().violate(
+                    who + " counts bytes in flight on " + rail->name() +
+                    " that are not");
+            }
+        }
+    }
+}
+
+} // namespace fuselink::sim

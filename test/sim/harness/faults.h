@@ -1,0 +1,51 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TEST_SIM_HARNESS_FAULTS_H
+#define FUSELINK_TEST_SIM_HARNESS_FAULTS_H
+
+#include "ledger.h"
+#include "program.h"
+#include "scenario.h"
+
+#include <memory>
+#include <vector>
+
+namespace fuselink::sim {
+
+struct QueuePair;
+
+/** Has the faults of a scenario happen. */
+class Faults {
+public:
+    Faults(const Scenario &scenario, World &world, Ledger &ledger,
+           std::vector<std::unique_ptr<Program>> &programs)
+        : scenario_(scenario), world_(world), ledger_(ledger),
+          programs_(programs)
+    {
+    }
+
+    /** Each at its time. */
+    void begin();
+    /** Whatever lasts is over, and nothing more happens. */
+    void end();
+    /** All endpoints are closed: what fuselink itself keeps is quiet. */
+    void check_calm();
+
+private:
+    void happen(const Fault &fault);
+    void silence(const Fault &fault, bool mute, bool deaf);
+    void break_connection(const Fault &fault, bool bulk_only, Instant pause);
+    bool is_proved(const QueuePair &pair) const;
+    bool is_bulk(const QueuePair &pair, const QueuePair &peer) const;
+    bool break_stream(const Fault &fault, bool bulk_only);
+    bool break_pair(const Fault &fault, bool bulk_only);
+
+    const Scenario                        &scenario_;
+    World                                 &world_;
+    Ledger                                &ledger_;
+    std::vector<std::unique_ptr<Program>> &programs_;
+    bool                                   over_ = false;
+};
+
+} // namespace fuselink::sim
+
+#endif

@@ -1,0 +1,140 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "ledger.h"
+
+#include <cstring>
+
+namespace fuselink::sim {
+
+void fill(uint8_t *to, size_t length, uint64_t seed)
+{
+    for (size_t i = 0; i < length; ++i) {
+        to[i] = pattern(seed, i);
+    }
+}
+
+size_t differs(const uint8_t *at, size_t length, uint64_t seed)
+{
+    for (size_t i = 0; i < length; ++i) {
+        if (at[i] != pattern(seed, i)) {
+            return i;
+        }
+    }
+    return length;
+}
+
+uint32_t Ledger::begin_flow(unsigned from, unsigned to)
+{
+    Flow &flow = flows_[++last_];
+    flow.from  = from;
+    flow.to    = to;
+    return last_;
+}
+
+/* In front: the flow, and the message's number in it. */
+void Ledger::deliver(unsigned at, const uint8_t *data, size_t length)
+{
+    uint32_t head[2];
+    if (length < sizeof(head)) {
+        world_.journal().violate("a message that nobody sent: too short");
+        return;
+    }
+    memcpy(head, data, sizeof(head));
+    auto it = flows_.find(head[0]);
+    if (it == flows_.end() || it->second.to != at) {
+        world_.journal().violate("a message that nobody sent to process " +
+                                 std::to_string(at));
+        return;
+    }
+    Flow             &flow = it->second;
+    const std::string name = "message " + std::to_string(head[1]) + " of flow " +
+                             std::to_string(head[0]) + " (" +
+                             std::to_string(flow.from) + " to " +
+                             std::to_string(flow.to) + ")";
+    world_.journal().note("message", at, head[0], head[1], length);
+    if (head[1] != flow.delivered) {
+        world_.journal().violate(name + " comes after " +
+                                 std::to_string(flow.delivered) + " others");
+        flow.delivered = head[1];
+    }
+    if (head[1] >= flow.sent.size()) {
+        world_.journal().violate(name + " was not sent");
+        return;
+    }
+    ++flow.delivered;
+    const Message &message = flow.sent[head[1]];
+    if (message.length != length - sizeof(head)) {
+        world_.journal().violate(name + " has another length");
+    } else if (differs(data + sizeof(head), message.length, message.seed) !=
+               message.length) {
+        world_.journal().violate(name + " has other bytes");
+    }
+    for (const auto &landing : message.after) {
+        if (!landing->failed && !landing->replaced &&
+            differs(landing->process->arena() + landing->at, landing->length,
+                    landing->seed) != landing->length) {
+            world_.journal().violate(name + " overtakes a put of " +
+                                     std::to_string(landing->length) +
+                                     " bytes in front of a fence");
+        }
+    }
+}
+
+void Ledger::excuse(unsigned a, unsigned b)
+{
+    excused_.insert({std::min(a, b), std::max(a, b)});
+}
+
+void Ledger::excuse_all(unsigned process)
+{
+    for (unsigned other = 0; other < world_.processes().size(); ++other) {
+        excuse(process, other);
+    }
+}
+
+bool Ledger::excused(unsigned a, unsigned b) const
+{
+    return excused_.count({std::min(a, b), std::max(a, b)}) != 0;
+}
+
+void Ledger::keep(Process &process, size_t at, size_t length, uint64_t seed)
+{
+    kept_.push_back({&process, at, length, seed});
+}
+
+void Ledger::check()
+{
+    for (const auto &[instance, flow] : flows_) {
+        if (flow.delivered != flow.sent.size() && !flow.may_lose &&
+            !excused(flow.from, flow.to)) {
+            world_.journal().violate(
+                std::to_string(flow.sent.size() - flow.delivered) +
+                " messages of flow " + std::to_string(instance) + " (" +
+                std::to_string(flow.from) + " to " + std::to_string(flow.to) +
+                ") never came");
+        }
+    }
+    for (const Kept &kept : kept_) {
+        const size_t at = differs(kept.process->arena() + kept.at, kept.length,
+                                  kept.seed);
+        if (at != kept.length) {
+            world_.journal().violate(
+                "memory that its user has back was written: byte " +
+                std::to_string(at) + " of " + std::to_string(kept.length) +
+                " at " + std::to_string(kept.at) + " of process " +
+                std::to_string(kept.process->index()));
+        }
+    }
+    for (const auto &landing : landings_) {
+        if (landing->known && !landing->replaced &&
+            differs(landing->process->arena() + landing->at, landing->length,
+                    landing->seed) != landing->length) {
+            world_.journal().violate(
+                "what a put of " + std::to_string(landing->length) +
+                " bytes has left at " + std::to_string(landing->at) +
+                " of process " + std::to_string(landing->process->index()) +
+                " is not there any more");
+        }
+    }
+}
+
+} // namespace fuselink::sim

@@ -1,0 +1,1052 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "program.h"
+
+#include "edge/component.h"
+#include "edge/rails_iface.h"
+
+#include <cstring>
+#include <poll.h>
+
+namespace fuselink::sim {
+namespace {
+
+using Kind = Action::Kind;
+
+constexpr uint8_t kIds[] = {0, 1, 5, 28, 29, 31};
+
+/* After so long a program that sleeps is looked at: was there something? */
+constexpr Instant kLongSleep = 2 * kSecond;
+constexpr Instant kSleptOver = 100 * kMillisecond;
+
+/* No operation takes longer: what is slowest is a peer that is silent, which
+ * connections, and fuselink, give up after seconds. */
+constexpr Instant kBound = 40 * kSecond;
+
+/* Whoever is gone is tried again so often. */
+constexpr unsigned kMostLost = 2;
+
+/* Of a range that its user has back. */
+constexpr uint64_t kGarbage = 0xdeadbeef;
+
+uint64_t library_seed(const Process &process)
+{
+    return 0x5eed0000 + process.index() * 1'000'003u;
+}
+
+bool is_operation(Kind kind)
+{
+    return kind <= Kind::GetBack || kind == Kind::Flush ||
+           kind == Kind::Cancel;
+}
+
+bool is_message(Kind kind)
+{
+    return kind <= Kind::AmZcopy;
+}
+
+bool is_put(Kind kind)
+{
+    return kind >= Kind::PutShort && kind <= Kind::PutOver;
+}
+
+bool is_get(Kind kind)
+{
+    return kind >= Kind::GetBcopy && kind <= Kind::GetBack;
+}
+
+} // namespace
+
+Program::Program(Ledger &ledger, const Scenario &scenario, Process &process,
+                 NodeMemory &node)
+    : ledger_(ledger), scenario_(scenario), process_(process),
+      world_(process.world()), host_(process, node)
+{
+}
+
+Program::~Program()
+{
+    for (auto &endpoint : endpoints_) {
+        if (endpoint->ep != nullptr) {
+            uct_ep_pending_purge(endpoint->ep, [](uct_pending_req_t *, void *) {},
+                                 nullptr);
+            uct_ep_destroy(endpoint->ep);
+        }
+    }
+    for (auto &[peer, remote] : remotes_) {
+        if (remote.has_key) {
+            uct_rkey_release(registered_component(), &remote.key);
+        }
+    }
+    for (void *desc : kept_) {
+        uct_iface_release_desc(desc);
+    }
+    if (iface_ != nullptr) {
+        uct_iface_close(iface_);
+    }
+    for (auto &op : operations_) {
+        if (op->memh != nullptr) {
+            uct_md_mem_dereg(md_, op->memh);
+        }
+    }
+    if (memh_ != nullptr) {
+        uct_md_mem_dereg(md_, memh_);
+    }
+    if (md_ != nullptr) {
+        uct_md_close(md_);
+    }
+    if (worker_ != nullptr) {
+        uct_worker_destroy(worker_);
+    }
+    if (async_ != nullptr) {
+        ucs_async_context_destroy(async_);
+    }
+}
+
+RailsIface *Program::rails() const
+{
+    return iface_ == nullptr ? nullptr : &RailsIface::from(iface_);
+}
+
+uint8_t Program::library(size_t at) const
+{
+    return pattern(library_seed(process_), at);
+}
+
+bool Program::open()
+{
+    uct_component_h component = registered_component();
+    World::current            = &world_;
+    world_.opening            = &process_;
+    opening_host              = &host_;
+    uct_md_config_t    *md_config    = nullptr;
+    uct_iface_config_t *iface_config = nullptr;
+    if (ucs_async_context_create(UCS_ASYNC_MODE_POLL, &async_) != UCS_OK ||
+        uct_worker_create(async_, UCS_THREAD_MODE_SINGLE, &worker_) !=
+            UCS_OK ||
+        uct_md_config_read(component, nullptr, nullptr, &md_config) !=
+            UCS_OK) {
+        return false;
+    }
+    uct_config_modify(md_config, "NODE_LANES", "none");
+    ucs_status_t status = uct_md_open(component, "fuselink", md_config, &md_);
+    uct_config_release(md_config);
+    world_.opening = nullptr;
+    if (status != UCS_OK ||
+        uct_md_iface_config_read(md_, "fuselink", nullptr, nullptr,
+                                 &iface_config) != UCS_OK) {
+        return false;
+    }
+    for (auto [name, value] :
+         {std::pair<const char *, const char *>{"SCHED",
+                                                scenario_.policy.c_str()},
+          {"MIN_CHUNK", scenario_.min_chunk.c_str()},
+          {"CHUNK_TIME", scenario_.chunk_time.c_str()},
+          {"INLINE_GET", scenario_.inline_get.c_str()},
+          {"BOARD", scenario_.board ? "y" : "n"}}) {
+        if (uct_config_modify(iface_config, name, value) != UCS_OK) {
+            return false;
+        }
+    }
+    uct_iface_params_t params{};
+    params.field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE |
+                        UCT_IFACE_PARAM_FIELD_DEVICE |
+                        UCT_IFACE_PARAM_FIELD_RX_HEADROOM |
+                        UCT_IFACE_PARAM_FIELD_ERR_HANDLER |
+                        UCT_IFACE_PARAM_FIELD_ERR_HANDLER_ARG;
+    params.open_mode            = UCT_IFACE_OPEN_MODE_DEVICE;
+    params.mode.device.tl_name  = "fuselink";
+    params.mode.device.dev_name = "rails";
+    params.rx_headroom          = process_.chance().pick({size_t{0},
+                                                          size_t{64}});
+    params.err_handler          = on_failure;
+    params.err_handler_arg      = this;
+    status = uct_iface_open(md_, worker_, &params, iface_config, &iface_);
+    uct_config_release(iface_config);
+    if (status != UCS_OK || uct_iface_query(iface_, &attr_) != UCS_OK) {
+        return false;
+    }
+    for (uint8_t id : kIds) {
+        uct_iface_set_am_handler(iface_, id, on_message, this, 0);
+    }
+    uct_iface_progress_enable(iface_, UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
+
+    fill(process_.arena(), scenario_.library, library_seed(process_));
+    next_range_ = scenario_.library;
+    uct_md_attr_t md_attr;
+    if (uct_md_query(md_, &md_attr) != UCS_OK ||
+        uct_md_mem_reg(md_, process_.arena(), process_.arena_size(),
+                       UCT_MD_MEM_ACCESS_ALL, &memh_) != UCS_OK) {
+        return false;
+    }
+    packed_key_.resize(md_attr.rkey_packed_size);
+    return uct_md_mkey_pack(md_, memh_, packed_key_.data()) == UCS_OK;
+}
+
+bool Program::meet(const std::vector<std::unique_ptr<Program>> &all)
+{
+    for (const auto &other : all) {
+        if (other->process_.node() == process_.node()) {
+            continue;
+        }
+        Remote &remote = remotes_[other->process_.index()];
+        remote.program = other.get();
+        remote.device.resize(other->attr_.device_addr_len);
+        remote.iface.resize(other->attr_.iface_addr_len);
+        auto *device = reinterpret_cast<uct_device_addr_t *>(
+            remote.device.data());
+        auto *iface = reinterpret_cast<uct_iface_addr_t *>(
+            remote.iface.data());
+        if (uct_iface_get_device_address(other->iface_, device) != UCS_OK ||
+            uct_iface_get_address(other->iface_, iface) != UCS_OK ||
+            !uct_iface_is_reachable(iface_, device, iface) ||
+            uct_rkey_unpack(registered_component(),
+                            other->packed_key_.data(), &remote.key) !=
+                UCS_OK) {
+            return false;
+        }
+        remote.has_key = true;
+    }
+    return true;
+}
+
+size_t Program::take_range(size_t length)
+{
+    if (next_range_ + length > process_.arena_size()) {
+        return SIZE_MAX;
+    }
+    const size_t at = next_range_;
+    next_range_    += length;
+    return at;
+}
+
+/* --- going on --- */
+
+bool Program::awake()
+{
+    if (sleeps_since == 0) {
+        return true;
+    }
+    int           fd  = -1;
+    uct_iface_event_fd_get(iface_, &fd);
+    struct pollfd one{fd, POLLIN, 0};
+    if (poll(&one, 1, 0) > 0) {
+        sleeps_since = 0;
+        return true;
+    }
+    const Instant now = world_.time().now();
+    if (now - sleeps_since < kLongSleep) {
+        return false;
+    }
+    sleeps_since = 0;
+    unsigned found = 0;
+    const Instant last = process_.last_event;
+    for (unsigned i = 0; i < 64; ++i) {
+        found += uct_worker_progress(worker_);
+    }
+    if (found != 0 && now - last > kSleptOver) {
+        world_.journal().violate("process " + std::to_string(process_.index()) +
+                                 " sleeps over what has come");
+    }
+    return true;
+}
+
+bool Program::step()
+{
+    if (gone() || process_.stopped) {
+        return false;
+    }
+    const Instant now = world_.time().now();
+    if (now < computes_until_ || !awake()) {
+        return false;
+    }
+    bool did = false;
+    if (now >= next_check_) {
+        ask_whether_alive();
+    }
+    for (uint64_t n = process_.chance().between(1, 12); n != 0; --n) {
+        did |= uct_worker_progress(worker_) != 0;
+    }
+    for (size_t i = 0; i < endpoints_.size(); ++i) {
+        Endpoint &endpoint = *endpoints_[i];
+        if (endpoint.ep != nullptr && endpoint.failed &&
+            process_.chance().one_in(16)) {
+            close(endpoint);
+            did = true;
+        }
+    }
+    if (gone()) { /* just now */
+        return true;
+    }
+    if (blocked_ != nullptr) {
+        Operation &op = *blocked_;
+        blocked_      = nullptr;
+        if (op.endpoint->ep == nullptr) {
+            end(op, UCS_ERR_CANCELED);
+        } else if (!settle(op, attempt(op))) {
+            blocked_ = &op;
+        }
+        return did;
+    }
+    if (flushing_) {
+        flush_iface();
+        return did;
+    }
+    const auto &script = scenario_.scripts[process_.index()];
+    if (!stopped_script && next_action_ < script.size() &&
+        process_.chance().one_in(2)) {
+        did |= perform(script[next_action_++]);
+    }
+    return did;
+}
+
+/* As UCP does for those who handle errors: a peer that has gone without a word is
+ * found out by it. */
+void Program::ask_whether_alive()
+{
+    next_check_ = world_.time().now() + kSecond;
+    for (size_t i = 0; i < endpoints_.size(); ++i) {
+        Endpoint &endpoint = *endpoints_[i];
+        if (endpoint.ep != nullptr && !endpoint.failed) {
+            uct_ep_check(endpoint.ep, 0, nullptr);
+        }
+    }
+}
+
+bool Program::is_done() const
+{
+    if (gone()) {
+        return true;
+    }
+    if ((!stopped_script &&
+         next_action_ < scenario_.scripts[process_.index()].size()) ||
+        blocked_ != nullptr || flushing_) {
+        return false;
+    }
+    for (const auto &op : operations_) {
+        if (op->state == Operation::State::Open ||
+            op->state == Operation::State::Waiting) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool Program::is_overdue() const
+{
+    for (const auto &op : operations_) {
+        if ((op->state == Operation::State::Open ||
+             op->state == Operation::State::Waiting ||
+             op.get() == blocked_) &&
+            world_.time().now() - op->begun > kBound) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::string Program::state() const
+{
+    std::string text = "process " + std::to_string(process_.index()) + ":";
+    if (!stopped_script &&
+        next_action_ < scenario_.scripts[process_.index()].size()) {
+        text += " at action " + std::to_string(next_action_);
+    }
+    if (flushing_) {
+        text += " flushes its interface";
+    }
+    if (blocked_ != nullptr) {
+        text += std::string(" has no room for ") +
+                name_of(blocked_->action.kind);
+    }
+    for (const auto &op : operations_) {
+        if (op->state == Operation::State::Open ||
+            op->state == Operation::State::Waiting) {
+            text += std::string(" [") + name_of(op->action.kind) + " " +
+                    std::to_string(op->action.number) + " of " +
+                    std::to_string(op->length) + " bytes to " +
+                    std::to_string(op->endpoint->peer) +
+                    (op->state == Operation::State::Waiting ? " waits" : "") +
+                    (op->endpoint->failed ? ", failed" : "") + "]";
+        }
+    }
+    return text;
+}
+
+Endpoint *Program::endpoint(unsigned peer, unsigned slot)
+{
+    for (auto &one : endpoints_) {
+        if (one->ep != nullptr && one->peer == peer && one->slot == slot &&
+            !one->failed && !one->cancelled) {
+            return one.get();
+        }
+    }
+    const Remote   &remote = remotes_.at(peer);
+    uct_ep_params_t params{};
+    params.field_mask = UCT_EP_PARAM_FIELD_IFACE | UCT_EP_PARAM_FIELD_DEV_ADDR |
+                        UCT_EP_PARAM_FIELD_IFACE_ADDR;
+    params.iface      = iface_;
+    params.dev_addr   = reinterpret_cast<const uct_device_addr_t *>(
+        remote.device.data());
+    params.iface_addr = reinterpret_cast<const uct_iface_addr_t *>(
+        remote.iface.data());
+    auto endpoint      = std::make_unique<Endpoint>();
+    endpoint->program  = this;
+    endpoint->peer     = peer;
+    endpoint->slot     = slot;
+    ucs_status_t status = uct_ep_create(&params, &endpoint->ep);
+    world_.journal().note("ep create", process_.index(), peer,
+                          static_cast<uint64_t>(-status));
+    if (status != UCS_OK) {
+        if (!ledger_.excused(process_.index(), peer)) {
+            world_.journal().violate("no endpoint from " +
+                                     std::to_string(process_.index()) + " to " +
+                                     std::to_string(peer) + ": " +
+                                     ucs_status_string(status));
+        }
+        return nullptr;
+    }
+    endpoint->instance = ledger_.begin_flow(process_.index(), peer);
+    endpoints_.push_back(std::move(endpoint));
+    return endpoints_.back().get();
+}
+
+bool Program::perform(const Action &action)
+{
+    world_.journal().note(name_of(action.kind), process_.index(),
+                          action.number, action.peer, action.length);
+    switch (action.kind) {
+    case Kind::Compute:
+        computes_until_ = world_.time().now() + action.time;
+        return true;
+    case Kind::Sleep:
+        sleep();
+        return true;
+    case Kind::FlushIface:
+        flushing_ = true;
+        world_.count(Count::Flushes);
+        return true;
+    case Kind::FenceIface:
+        uct_iface_fence(iface_, 0);
+        world_.count(Count::Fences);
+        for (auto &one : endpoints_) {
+            if (one->ep != nullptr) {
+                fence(*one);
+            }
+        }
+        return true;
+    case Kind::Leave:
+        world_.lanes_may_fail = true; /* nobody has waited for anything */
+        leave();
+        return true;
+    default:
+        start(action);
+        return true;
+    }
+}
+
+void Program::start(const Action &action)
+{
+    const Remote &to = remotes_.at(action.peer);
+    if (to.program->gone() && to.lost >= kMostLost) {
+        return;
+    }
+    Endpoint *at = endpoint(action.peer, action.slot);
+    if (at == nullptr) {
+        return;
+    }
+    if (action.kind == Kind::Fence) {
+        world_.count(Count::Fences);
+        ucs_status_t status = uct_ep_fence(at->ep, 0);
+        if (status == UCS_OK) {
+            fence(*at);
+        }
+        return;
+    }
+    if (action.kind == Kind::CloseEp) {
+        world_.count(Count::EpsClosed);
+        close(*at);
+        return;
+    }
+    auto op      = std::make_unique<Operation>();
+    op->program  = this;
+    op->endpoint = at;
+    op->action   = action;
+    op->req.func = on_room;
+    arm(op->comp, on_end);
+    op->begun    = world_.time().now();
+    prepare(*op);
+    if (op->length == SIZE_MAX) {
+        return; /* no memory is left for it */
+    }
+    operations_.push_back(std::move(op));
+    Operation &kept = *operations_.back();
+    if (kept.action.kind == Kind::Cancel) {
+        world_.count(Count::Cancels);
+        at->cancelled = true;
+        uct_ep_pending_purge(
+            at->ep,
+            [](uct_pending_req_t *req, void *) {
+                auto *one = ucs_container_of(req, Operation, req);
+                one->program->end(*one, UCS_ERR_CANCELED);
+            },
+            nullptr);
+        at->waiting = 0;
+    }
+    if (!settle(kept, attempt(kept))) {
+        blocked_ = &kept;
+    }
+}
+
+/* What it is about, once for all attempts. */
+void Program::prepare(Operation &op)
+{
+    const Action &action = op.action;
+    Endpoint     &at     = *op.endpoint;
+    size_t        most   = SIZE_MAX;
+    const auto   &cap    = attr_.cap;
+    switch (action.kind) {
+    case Kind::AmShort:  most = cap.am.max_short - 8; break;
+    case Kind::AmBcopy:  most = cap.am.max_bcopy - 8; break;
+    case Kind::AmZcopy:  most = cap.am.max_zcopy - 8; break;
+    case Kind::PutShort: most = cap.put.max_short; break;
+    case Kind::PutBcopy: most = cap.put.max_bcopy; break;
+    case Kind::GetBcopy: most = cap.get.max_bcopy; break;
+    default: break;
+    }
+    op.length = std::min(action.length, most);
+    if (is_put(action.kind)) {
+        if (action.kind == Kind::PutOver) {
+            for (const auto &landing : at.fenced) {
+                if (!landing->replaced && landing->length != 0) {
+                    op.landing       = std::make_shared<Landing>(*landing);
+                    op.landing->over = landing;
+                    op.length        = landing->length;
+                    op.target        = landing->at;
+                    break;
+                }
+            }
+        }
+        Program &peer = *remotes_.at(at.peer).program;
+        if (!op.landing) {
+            op.target           = peer.take_range(op.length);
+            op.landing          = std::make_shared<Landing>();
+            op.landing->process = &peer.process_;
+            op.landing->at      = op.target;
+            op.landing->length  = op.length;
+        }
+        op.landing->seed  = action.seed;
+        op.landing->known = false;
+        if (op.target == SIZE_MAX) {
+            op.length = SIZE_MAX;
+            return;
+        }
+    }
+    if (action.kind == Kind::GetBack) {
+        for (const auto &landing : at.fenced) {
+            if (!landing->replaced) {
+                op.reads  = landing;
+                op.length = landing->length;
+                op.target = landing->at;
+            }
+        }
+    }
+    if (is_get(action.kind) && !op.reads) {
+        op.length = std::min(op.length, scenario_.library / 2);
+        op.target = action.seed % (scenario_.library - op.length);
+    }
+    if (is_operation(action.kind) && action.kind != Kind::Flush &&
+        action.kind != Kind::Cancel) {
+        const size_t range = take_range(op.length);
+        if (range == SIZE_MAX) {
+            op.length = SIZE_MAX;
+            return;
+        }
+        op.local = process_.arena() + range;
+        if (is_get(action.kind)) {
+            process_.open(op.local, op.length);
+        } else {
+            fill(op.local, op.length, action.seed);
+        }
+        if (action.own_region && op.length != 0 &&
+            uct_md_mem_reg(md_, op.local, op.length, UCT_MD_MEM_ACCESS_ALL,
+                           &op.memh) != UCS_OK) {
+            op.memh = nullptr;
+        }
+    }
+    if (op.landing) {
+        op.landing->process->open(op.landing->process->arena() + op.target,
+                                  op.length);
+    }
+}
+
+ucs_status_t Program::attempt(Operation &op)
+{
+    const Kind kind = op.action.kind;
+    if (is_message(kind)) {
+        return send_message(op);
+    }
+    if (is_put(kind)) {
+        return put(op);
+    }
+    if (is_get(kind)) {
+        return get(op);
+    }
+    return flush(op);
+}
+
+ucs_status_t Program::send_message(Operation &op)
+{
+    Endpoint      &at     = *op.endpoint;
+    const uint32_t head[] = {at.instance, at.messages};
+    uint64_t       header;
+    memcpy(&header, head, sizeof(header));
+    struct Pack {
+        uint64_t         header;
+        const Operation &op;
+    } pack{header, op};
+    ucs_status_t status;
+    auto        &flow = ledger_.flow(at.instance);
+    /* Before the call: it may be there when that returns. */
+    flow.sent.push_back({op.length, op.action.seed, at.fenced});
+    ++at.messages;
+    switch (op.action.kind) {
+    case Kind::AmShort:
+        status = uct_ep_am_short(at.ep, op.action.am_id, header, op.local,
+                                 static_cast<unsigned>(op.length));
+        break;
+    case Kind::AmBcopy: {
+        ssize_t sent = uct_ep_am_bcopy(
+            at.ep, op.action.am_id,
+            [](void *to, void *arg) {
+                auto *p = static_cast<Pack *>(arg);
+                memcpy(to, &p->header, sizeof(p->header));
+                memcpy(static_cast<char *>(to) + sizeof(p->header),
+                       p->op.local, p->op.length);
+                return sizeof(p->header) + p->op.length;
+            },
+            &pack, 0);
+        status = sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
+        break;
+    }
+    default: {
+        uct_iov_t iov{op.local, op.length,
+                      op.memh != nullptr ? op.memh : memh_, 0, 1};
+        status = uct_ep_am_zcopy(at.ep, op.action.am_id, &header,
+                                 sizeof(header), &iov, 1, 0, &op.comp);
+    }
+    }
+    if (UCS_STATUS_IS_ERR(status)) {
+        flow.sent.pop_back();
+        --at.messages;
+    } else {
+        world_.count(Count::Messages);
+    }
+    return status;
+}
+
+ucs_status_t Program::put(Operation &op)
+{
+    Endpoint      &at     = *op.endpoint;
+    const Remote  &remote = remotes_.at(at.peer);
+    const uint64_t to     = reinterpret_cast<uintptr_t>(
+        op.landing->process->arena() + op.target);
+    if (op.landing->over) {
+        op.landing->over->replaced = true;
+    }
+    ucs_status_t status;
+    switch (op.action.kind) {
+    case Kind::PutShort:
+        status = uct_ep_put_short(at.ep, op.length == 0 ? nullptr : op.local,
+                                  static_cast<unsigned>(op.length), to,
+                                  remote.key.rkey);
+        break;
+    case Kind::PutBcopy: {
+        ssize_t sent = uct_ep_put_bcopy(
+            at.ep,
+            [](void *out, void *arg) {
+                auto *p = static_cast<Operation *>(arg);
+                memcpy(out, p->local, p->length);
+                return p->length;
+            },
+            &op, to, remote.key.rkey);
+        status = sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
+        break;
+    }
+    default: {
+        uct_iov_t iov{op.local, op.length,
+                      op.memh != nullptr ? op.memh : memh_, 0, 1};
+        status = uct_ep_put_zcopy(at.ep, &iov, 1, to, remote.key.rkey,
+                                  &op.comp);
+    }
+    }
+    if (!UCS_STATUS_IS_ERR(status)) {
+        world_.count(Count::Puts);
+        ledger_.note(op.landing);
+        at.begun.push_back(op.landing);
+        at.unflushed.push_back(op.landing);
+    }
+    return status;
+}
+
+ucs_status_t Program::get(Operation &op)
+{
+    Endpoint      &at     = *op.endpoint;
+    const Remote  &remote = remotes_.at(at.peer);
+    const uint64_t from   = reinterpret_cast<uintptr_t>(
+        remote.program->process_.arena() + op.target);
+    ucs_status_t status;
+    if (op.action.kind == Kind::GetBcopy) {
+        status = uct_ep_get_bcopy(
+            at.ep,
+            [](void *arg, const void *data, size_t length) {
+                auto *p = static_cast<Operation *>(arg);
+                if (length != p->length) {
+                    p->program->violate(*p, "unpacks another length");
+                } else if (length != 0) {
+                    memcpy(p->local, data, length);
+                }
+            },
+            &op, op.length, from, remote.key.rkey, &op.comp);
+    } else {
+        uct_iov_t iov{op.local, op.length,
+                      op.memh != nullptr ? op.memh : memh_, 0, 1};
+        status = uct_ep_get_zcopy(at.ep, &iov, 1, from, remote.key.rkey,
+                                  &op.comp);
+    }
+    if (!UCS_STATUS_IS_ERR(status)) {
+        world_.count(Count::Gets);
+    }
+    return status;
+}
+
+ucs_status_t Program::flush(Operation &op)
+{
+    const bool cancel = op.action.kind == Kind::Cancel;
+    world_.count(Count::Flushes);
+    op.covers = op.endpoint->unflushed;
+    return uct_ep_flush(op.endpoint->ep,
+                        cancel ? UCT_FLUSH_FLAG_CANCEL : 0, &op.comp);
+}
+
+/* False if it is to be tried again. */
+bool Program::settle(Operation &op, ucs_status_t status)
+{
+    if (op.state != Operation::State::New) {
+        return true; /* it ended inside the call, or has gone with its endpoint */
+    }
+    if (status == UCS_INPROGRESS) {
+        op.state = Operation::State::Open;
+        return true;
+    }
+    if (status != UCS_ERR_NO_RESOURCE) {
+        end(op, status);
+        return true;
+    }
+    if (op.action.queue || op.endpoint->waiting != 0) {
+        if (op.endpoint->ep == nullptr) {
+            end(op, UCS_ERR_CANCELED);
+            return true;
+        }
+        ucs_status_t added = uct_ep_pending_add(op.endpoint->ep, &op.req, 0);
+        if (added == UCS_OK) {
+            op.state = Operation::State::Waiting;
+            ++op.endpoint->waiting;
+            return true;
+        }
+    }
+    return false;
+}
+
+ucs_status_t Program::on_room(uct_pending_req_t *req)
+{
+    auto        *op      = ucs_container_of(req, Operation, req);
+    Program     &program = *op->program;
+    op->state            = Operation::State::New;
+    ucs_status_t status  = program.attempt(*op);
+    if (status == UCS_ERR_NO_RESOURCE) {
+        op->state = Operation::State::Waiting;
+        return UCS_ERR_NO_RESOURCE;
+    }
+    if (op->endpoint->waiting != 0) {
+        --op->endpoint->waiting;
+    }
+    program.settle(*op, status);
+    return UCS_OK;
+}
+
+void Program::on_end(uct_completion_t *comp)
+{
+    auto *op = reinterpret_cast<Operation *>(comp);
+    op->program->end(*op, comp->status);
+}
+
+void Program::violate(const Operation &op, const std::string &what) const
+{
+    world_.journal().violate(std::string(name_of(op.action.kind)) + " " +
+                             std::to_string(op.action.number) + " of process " +
+                             std::to_string(process_.index()) + " to " +
+                             std::to_string(op.endpoint->peer) + ", " +
+                             std::to_string(op.length) + " bytes, " + what);
+}
+
+void Program::end(Operation &op, ucs_status_t status)
+{
+    world_.journal().note("ends", process_.index(), op.action.number,
+                          static_cast<uint64_t>(-status));
+    if (op.state == Operation::State::Ended) {
+        violate(op, "ends twice");
+        return;
+    }
+    if (op.state == Operation::State::Dropped) {
+        violate(op, "ends though its endpoint is destroyed");
+        return;
+    }
+    op.state  = Operation::State::Ended;
+    op.status = status;
+    if (status == UCS_OK) {
+        if (is_put(op.action.kind) && op.action.kind != Kind::PutShort &&
+            op.action.kind != Kind::PutBcopy) {
+            check_put(op);
+        } else if (is_get(op.action.kind)) {
+            check_get(op);
+        } else if (op.action.kind == Kind::Flush) {
+            for (const auto &landing : op.covers) {
+                if (!landing->failed && !landing->replaced &&
+                    differs(landing->process->arena() + landing->at,
+                            landing->length, landing->seed) !=
+                        landing->length) {
+                    violate(op, "ends before a put of " +
+                                    std::to_string(landing->length) +
+                                    " bytes is there");
+                }
+            }
+        }
+    } else {
+        world_.count(Count::OpsFailed);
+        if (op.landing) {
+            op.landing->failed = true;
+        }
+        if (!ledger_.excused(process_.index(), op.endpoint->peer) &&
+            !op.endpoint->cancelled && !gone()) {
+            violate(op, std::string("fails: ") + ucs_status_string(status));
+        }
+    }
+    give_back(op, status == UCS_OK);
+    if (op.action.kind == Kind::Cancel && op.endpoint->ep != nullptr) {
+        for (const auto &other : operations_) {
+            if (other->endpoint == op.endpoint && other.get() != &op &&
+                other->state == Operation::State::Open) {
+                violate(*other, "is open behind a cancel");
+            }
+        }
+        op.endpoint->failed = true; /* it is closed soon */
+    }
+}
+
+void Program::check_put(Operation &op)
+{
+    Landing &landing = *op.landing;
+    if (landing.replaced) {
+        return;
+    }
+    const size_t at = differs(landing.process->arena() + landing.at,
+                              landing.length, landing.seed);
+    if (at != landing.length) {
+        violate(op, "ends before byte " + std::to_string(at) + " is there");
+    }
+    landing.known = true;
+}
+
+void Program::check_get(Operation &op)
+{
+    if (op.reads) {
+        if (!op.reads->replaced && !op.reads->failed &&
+            differs(op.local, op.length, op.reads->seed) != op.length) {
+            violate(op, "does not bring what was put in front of a fence");
+        }
+        return;
+    }
+    const Program &peer = *remotes_.at(op.endpoint->peer).program;
+    const size_t   at   = differs(op.local, op.length,
+                                  library_seed(peer.process_) + op.target);
+    if (at != op.length) {
+        violate(op, "ends before byte " + std::to_string(at) + " is there");
+    }
+}
+
+/* The user has his memory back, and uses it for something else. */
+void Program::give_back(Operation &op, bool well)
+{
+    if (op.memh != nullptr) {
+        uct_md_mem_dereg(md_, op.memh);
+        op.memh = nullptr;
+    }
+    if (op.landing && well && op.landing->known) {
+        Landing &landing = *op.landing;
+        landing.process->close(landing.process->arena() + landing.at,
+                               landing.length);
+    }
+    if (op.local == nullptr) {
+        return;
+    }
+    if (is_get(op.action.kind)) {
+        process_.close(op.local, op.length);
+    }
+    fill(op.local, op.length, kGarbage);
+    ledger_.keep(process_, static_cast<size_t>(op.local - process_.arena()),
+                 op.length, kGarbage);
+}
+
+void Program::fence(Endpoint &endpoint)
+{
+    endpoint.fenced.insert(endpoint.fenced.end(), endpoint.begun.begin(),
+                           endpoint.begun.end());
+    endpoint.begun.clear();
+}
+
+void Program::flush_iface()
+{
+    ucs_status_t status = uct_iface_flush(iface_, 0, nullptr);
+    if (status == UCS_OK || (status != UCS_INPROGRESS &&
+                             status != UCS_ERR_NO_RESOURCE)) {
+        flushing_ = false;
+    }
+}
+
+void Program::sleep()
+{
+    bool open = false;
+    for (const auto &op : operations_) {
+        open |= op->state == Operation::State::Open;
+    }
+    if (!open) {
+        return; /* nothing would wake it */
+    }
+    /* As UCP's users do: arm, and look once more if there is something. */
+    for (unsigned tries = 0; tries < 16 && !gone(); ++tries) {
+        if (uct_iface_event_arm(iface_, UCT_EVENT_SEND_COMP | UCT_EVENT_RECV) ==
+            UCS_OK) {
+            world_.count(Count::Slept);
+            sleeps_since = std::max<Instant>(world_.time().now(), 1);
+            return;
+        }
+        if (uct_worker_progress(worker_) != 0) {
+            return; /* it is wanted */
+        }
+    }
+}
+
+void Program::close(Endpoint &endpoint)
+{
+    uct_ep_h ep = endpoint.ep;
+    if (ep == nullptr) {
+        return;
+    }
+    uct_ep_pending_purge(
+        ep,
+        [](uct_pending_req_t *req, void *) {
+            auto *op = ucs_container_of(req, Operation, req);
+            op->endpoint->cancelled = true;
+            op->program->end(*op, UCS_ERR_CANCELED);
+        },
+        nullptr);
+    endpoint.waiting = 0;
+    endpoint.ep      = nullptr;
+    for (const auto &op : operations_) {
+        if (op->endpoint == &endpoint && (op->state == Operation::State::Open ||
+                                          op->state == Operation::State::New)) {
+            op->state = Operation::State::Dropped;
+        }
+    }
+    if (blocked_ != nullptr && blocked_->endpoint == &endpoint) {
+        blocked_ = nullptr;
+    }
+    uct_ep_destroy(ep);
+}
+
+void Program::close_endpoints()
+{
+    for (size_t i = 0; i < endpoints_.size(); ++i) {
+        close(*endpoints_[i]);
+    }
+}
+
+void Program::leave()
+{
+    if (gone()) {
+        return;
+    }
+    world_.count(Count::Leaves);
+    world_.journal().note("leaves", process_.index());
+    ledger_.excuse_all(process_.index());
+    close_endpoints();
+    left_ = true;
+    for (void *desc : kept_) {
+        uct_iface_release_desc(desc);
+    }
+    kept_.clear();
+    uct_iface_close(iface_);
+    iface_ = nullptr;
+}
+
+void Program::kill()
+{
+    world_.count(Count::Deaths);
+    world_.journal().note("killed", process_.index());
+    ledger_.excuse_all(process_.index());
+    world_.kill(process_);
+    for (const auto &op : operations_) {
+        if (op->state != Operation::State::Ended) {
+            op->state = Operation::State::Ended;
+        }
+    }
+}
+
+/* --- what comes --- */
+
+ucs_status_t Program::on_message(void *arg, void *data, size_t length,
+                                 unsigned flags)
+{
+    auto &program = *static_cast<Program *>(arg);
+    if (!program.process_.alive) {
+        return UCS_OK;
+    }
+    program.ledger_.deliver(program.process_.index(),
+                            static_cast<uint8_t *>(data), length);
+    (void)flags;
+    return UCS_OK;
+}
+
+ucs_status_t Program::on_failure(void *arg, uct_ep_h ep, ucs_status_t status)
+{
+    auto &program = *static_cast<Program *>(arg);
+    for (auto &one : program.endpoints_) {
+        if (one->ep != ep) {
+            continue;
+        }
+        program.world_.journal().note("ep fails", program.process_.index(),
+                                      one->peer,
+                                      static_cast<uint64_t>(-status));
+        program.world_.count(Count::PeersFailed);
+        if (one->failed && !one->cancelled) {
+            program.world_.journal().violate("an endpoint fails twice");
+        }
+        one->failed = true;
+        Remote &remote = program.remotes_.at(one->peer);
+        remote.lost   += remote.program->gone();
+        program.ledger_.flow(one->instance).may_lose = true;
+        for (auto &landing : one->unflushed) {
+            landing->failed = landing->failed || !landing->known;
+        }
+        if (!program.ledger_.excused(program.process_.index(), one->peer)) {
+            program.world_.journal().violate(
+                "the endpoint of " + std::to_string(program.process_.index()) +
+                " to " + std::to_string(one->peer) + " fails: " +
+                ucs_status_string(status));
+        }
+        return UCS_OK;
+    }
+    return UCS_OK;
+}
+
+} // namespace fuselink::sim

@@ -1,0 +1,168 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TEST_SIM_HARNESS_PROGRAM_H
+#define FUSELINK_TEST_SIM_HARNESS_PROGRAM_H
+
+#include "../fabric/world.h"
+#include "ledger.h"
+#include "scenario.h"
+#include "sim_host.h"
+#include "ucx.h"
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fuselink {
+class RailsIface;
+}
+
+namespace fuselink::sim {
+
+class Program;
+struct Endpoint;
+
+/** An operation of a program, and what became of it. Kept to the end of the run,
+ *  so that whatever comes late is seen. */
+struct Operation {
+    uct_completion_t  comp; /* first: UCT gives back a pointer to it */
+    uct_pending_req_t req;  /* of the endpoint's queue */
+    Program          *program = nullptr;
+    Endpoint         *endpoint = nullptr;
+    Action            action;
+    enum class State : uint8_t { New, Waiting, Open, Ended, Dropped } state =
+        State::New;
+    ucs_status_t status = UCS_OK;
+    uint8_t     *local  = nullptr;
+    size_t       length = 0;
+    size_t       target = SIZE_MAX; /* offset in the peer's arena */
+    uct_mem_h    memh   = nullptr;  /* of its own region */
+    Instant      begun  = 0;
+    std::shared_ptr<Landing> landing; /* of a put */
+    std::vector<std::shared_ptr<Landing>> covers; /* a flush: what is there
+                                                     at its end */
+    std::shared_ptr<Landing> reads;   /* a get of what a put has put */
+};
+
+/** One of a program's endpoints to a peer, in one of its lives. */
+struct Endpoint {
+    Program               *program = nullptr;
+    unsigned               peer = 0, slot = 0;
+    uint32_t               instance = 0; /* of the run's */
+    uct_ep_h               ep = nullptr;
+    bool                   failed = false; /* the user was told */
+    bool                   cancelled = false;
+    uint32_t               messages = 0; /* sent */
+    unsigned               waiting = 0;  /* operations in its queue */
+    std::vector<std::shared_ptr<Landing>> unflushed; /* puts, not seen to end */
+    std::vector<std::shared_ptr<Landing>> fenced;    /* and before a fence */
+    std::vector<std::shared_ptr<Landing>> begun;     /* since the last fence */
+};
+
+/**
+ * A simulated process's program: a worker, an interface of fuselink, endpoints,
+ * and the script that it works off.
+ */
+class Program {
+public:
+    Program(Ledger &ledger, const Scenario &scenario, Process &process,
+            NodeMemory &node);
+    ~Program();
+
+    bool open();
+    /** Takes the addresses and keys of all; after open() of all. */
+    bool meet(const std::vector<std::unique_ptr<Program>> &all);
+
+    /** Goes on for a moment. True if something was done. */
+    bool step();
+
+    /** The script is through and everything has ended. */
+    bool is_done() const;
+    /** Some operation is older than any may get. */
+    bool is_overdue() const;
+    /** What it waits for, for people. */
+    std::string state() const;
+    /** Ends all operations that can be: the end of the run. */
+    void close_endpoints();
+    void leave();
+    void kill();
+    bool gone() const { return left_ || !process_.alive; }
+
+    Process    &process() { return process_; }
+    RailsIface *rails() const;
+    const std::vector<uint8_t> &packed_key() const { return packed_key_; }
+    /** Bytes in front of the arena that are there to be read. */
+    uint8_t library(size_t at) const;
+
+    /** A range of the arena that nobody has used. SIZE_MAX: there is none. */
+    size_t take_range(size_t length);
+
+    Instant sleeps_since = 0; /* 0: it does not */
+    bool    stopped_script = false;
+
+private:
+    struct Remote {
+        std::vector<uint8_t> device, iface;
+        uct_rkey_bundle_t    key{};
+        bool                 has_key = false;
+        unsigned             lost = 0; /* connections, after it was gone */
+        Program             *program = nullptr;
+    };
+
+    Endpoint    *endpoint(unsigned peer, unsigned slot);
+    bool         perform(const Action &action);
+    void         start(const Action &action);
+    ucs_status_t attempt(Operation &op);
+    bool         settle(Operation &op, ucs_status_t status);
+    ucs_status_t send_message(Operation &op);
+    ucs_status_t put(Operation &op);
+    ucs_status_t get(Operation &op);
+    ucs_status_t flush(Operation &op);
+    void         prepare(Operation &op);
+    void         end(Operation &op, ucs_status_t status);
+    void         check_put(Operation &op);
+    void         check_get(Operation &op);
+    void         give_back(Operation &op, bool well);
+    void         fence(Endpoint &endpoint);
+    void         close(Endpoint &endpoint);
+    void         sleep();
+    void         ask_whether_alive();
+    bool         awake();
+    void         violate(const Operation &op, const std::string &what) const;
+    void         flush_iface();
+
+    static void         on_end(uct_completion_t *comp);
+    static ucs_status_t on_room(uct_pending_req_t *req);
+    static ucs_status_t on_message(void *arg, void *data, size_t length,
+                                   unsigned flags);
+    static ucs_status_t on_failure(void *arg, uct_ep_h ep, ucs_status_t status);
+
+    Ledger         &ledger_;
+    const Scenario &scenario_;
+    Process        &process_;
+    World          &world_;
+    SimHost         host_;
+    ucs_async_context_t *async_  = nullptr;
+    uct_worker_h         worker_ = nullptr;
+    uct_md_h             md_     = nullptr;
+    uct_iface_h          iface_  = nullptr;
+    uct_iface_attr_t     attr_{};
+    uct_mem_h            memh_ = nullptr; /* of the arena */
+    std::vector<uint8_t> packed_key_;
+    std::map<unsigned, Remote>             remotes_;
+    std::deque<std::unique_ptr<Endpoint>>  endpoints_;
+    std::deque<std::unique_ptr<Operation>> operations_;
+    size_t   next_action_ = 0;
+    Instant  next_check_  = kSecond;
+    size_t   next_range_  = 0;
+    Instant  computes_until_ = 0;
+    bool     flushing_ = false; /* the interface */
+    bool     left_     = false;
+    Operation *blocked_ = nullptr; /* tries again and again */
+    std::vector<void *> kept_;     /* messages */
+};
+
+} // namespace fuselink::sim
+
+#endif

@@ -1,0 +1,383 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "run.h"
+
+#include "../fabric/queue_pair.h"
+#include "../fabric/stream.h"
+#include "../uct/memory.h"
+#include "faults.h"
+#include "ledger.h"
+#include "program.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdlib>
+
+namespace fuselink::sim {
+namespace {
+
+constexpr Instant kShortPause = kMicrosecond, kLongPause = 200 * kMicrosecond;
+
+/* No run takes longer, whatever goes wrong in it one after the other. */
+constexpr Instant kBound = 600 * kSecond;
+
+/* What fuselink says: nothing without a reason. */
+ucs_log_func_rc_t on_log(const char *, unsigned, const char *,
+                         ucs_log_level_t level,
+                         const ucs_log_component_config_t *, const char *format,
+                         va_list arguments)
+{
+    World *world = World::current;
+    if (world == nullptr || level > UCS_LOG_LEVEL_INFO) {
+        return UCS_LOG_FUNC_RC_STOP;
+    }
+    char text[1024];
+    vsnprintf(text, sizeof(text), format, arguments);
+    const std::string line  = text;
+    const auto        tells = [&](const char *what) {
+        return line.find(what) != std::string::npos;
+    };
+    if (tells("carries data again")) {
+        world->count(Count::PathsMended);
+    }
+    if (tells("its data goes over the other rails")) {
+        world->count(Count::PathsBroken);
+    }
+    if (level > UCS_LOG_LEVEL_WARN) {
+        return UCS_LOG_FUNC_RC_STOP;
+    }
+    world->count(Count::Warnings);
+    if (tells("over which messages go to peer")) {
+        world->count(Count::LanesFailed);
+        /* Of RDMA NICs nobody says that he leaves: see README.md, "What may be". */
+        if (!world->lanes_may_fail && !world->profile().rdma) {
+            world->journal().violate("whoever leaves in order is taken for a "
+                                     "NIC that fails: " + line);
+        }
+    }
+    const bool uneven = tells("rails and peer"); /* they may be */
+    if (world->is_fair && !uneven) {
+        world->journal().violate("warns where nothing has happened: " + line);
+    }
+    return UCS_LOG_FUNC_RC_STOP;
+}
+
+/** All that there is in one run. */
+class Run {
+public:
+    Run(const Scenario &scenario, FILE *print)
+        : scenario_(scenario), world_(scenario.seed, scenario.profile),
+          ledger_(world_), faults_(scenario, world_, ledger_, programs_),
+          order_(scenario.seed, 3)
+    {
+        World::current = &world_;
+        world_.is_fair = scenario.fair;
+        if (print != nullptr) {
+            world_.journal().print_to(print);
+        }
+    }
+
+    Outcome go();
+
+private:
+    bool build();
+    bool step();
+    void idle();
+    template <typename Done> bool until(Instant bound, Done &&done);
+    void leave_in_order();
+    void check_left_over();
+    void violate(const std::string &what) { world_.journal().violate(what); }
+
+    const Scenario                        &scenario_;
+    World                                  world_;
+    std::vector<std::unique_ptr<NodeMemory>> memories_;
+    Ledger                                 ledger_;
+    std::vector<std::unique_ptr<Program>>  programs_;
+    Faults                                 faults_;
+    Random                                 order_;
+    Instant                                pause_ = kShortPause;
+    uint64_t                               rounds_ = 0;
+};
+
+bool Run::build()
+{
+    for (unsigned node = 0; node < scenario_.nodes; ++node) {
+        world_.add_node(scenario_.nics);
+        for (unsigned i = 0; i < scenario_.nics; ++i) {
+            const size_t at = node * scenario_.nics + i;
+            world_.nics(node)[i].rate  = scenario_.rates[at];
+            world_.nics(node)[i].delay = scenario_.delays[at];
+        }
+        memories_.push_back(std::make_unique<NodeMemory>(world_));
+    }
+    for (unsigned p = 0; p < scenario_.processes; ++p) {
+        const unsigned node = scenario_.node_of(p);
+        programs_.push_back(std::make_unique<Program>(
+            ledger_, scenario_, world_.add_process(node, scenario_.arena),
+            *memories_[node]));
+    }
+    for (auto &program : programs_) {
+        world_.running = program->process().index();
+        if (!program->open()) {
+            violate("a program does not open its interface");
+            return false;
+        }
+    }
+    for (auto &program : programs_) {
+        if (!program->meet(programs_)) {
+            violate("programs cannot reach each other");
+            return false;
+        }
+    }
+    faults_.begin();
+    return true;
+}
+
+/* Each program in turn, in an order of its own. True if one did something. */
+bool Run::step()
+{
+    bool         did   = false;
+    const size_t count = programs_.size();
+    const size_t first = order_.below(count);
+    for (size_t i = 0; i < count; ++i) {
+        Program &program = *programs_[(first + i) % count];
+        world_.running   = program.process().index();
+        if (program.process().runs()) {
+            did |= program.step();
+        }
+    }
+    return did;
+}
+
+void Run::idle()
+{
+    const Instant now  = world_.time().now();
+    Instant       step = pause_;
+    if (!world_.time().empty()) {
+        step = std::min(step, world_.time().next() - now);
+    }
+    world_.time().pass(std::max<Instant>(step, 1));
+    pause_ = std::min(2 * pause_, kLongPause);
+}
+
+template <typename Done> bool Run::until(Instant bound, Done &&done)
+{
+    const Instant end = world_.time().now() + bound;
+    while (!done()) {
+        if (!world_.journal().violations().empty()) {
+            return false;
+        }
+        if (world_.time().now() > end) {
+            return false;
+        }
+        if (++rounds_ % 1024 == 0 &&
+            std::any_of(programs_.begin(), programs_.end(),
+                        [](const auto &program) {
+                            return !program->gone() && program->is_overdue();
+                        })) {
+            return false;
+        }
+        if (step()) {
+            pause_ = kShortPause;
+        } else {
+            idle();
+        }
+    }
+    return true;
+}
+
+/* As at the end of a job: all is done, and one goes before the other. Of those who
+ * stay, some have endpoints still. */
+void Run::leave_in_order()
+{
+    for (auto &program : programs_) {
+        if (program->gone() || !world_.journal().violations().empty()) {
+            continue;
+        }
+        world_.running = program->process().index();
+        program->leave();
+        const Instant pause = static_cast<Instant>(order_.scaled(100, 3'000'000));
+        const Instant then  = world_.time().now() + pause;
+        until(kSecond, [&] { return world_.time().now() > then; });
+    }
+    const Instant later = world_.time().now() + kSecond;
+    until(2 * kSecond, [&] { return world_.time().now() > later; });
+}
+
+/* Nobody uses anything any more: so nothing is left of it. */
+void Run::check_left_over()
+{
+    for (const auto &process : world_.processes()) {
+        const std::string who = "process " + std::to_string(process->index());
+        if (process->endpoints != 0) {
+            violate(who + " leaves " + std::to_string(process->endpoints) +
+                    " endpoints");
+        }
+        if (process->registrations() != 0) {
+            violate(who + " leaves " +
+                    std::to_string(process->registrations()) +
+                    " registrations");
+        }
+        if (process->sockets != 0) {
+            violate(who + " leaves " + std::to_string(process->sockets) +
+                    " sockets");
+        }
+    }
+    if (!world_.queue_pairs().empty()) {
+        violate(std::to_string(world_.queue_pairs().size()) +
+                " queue pairs are left");
+    }
+}
+
+Outcome Run::go()
+{
+    bool goes_on = build();
+    if (goes_on) {
+        const bool ended = until(kBound, [&] {
+            return std::all_of(programs_.begin(), programs_.end(),
+                               [](const auto &program) {
+                                   return program->is_done();
+                               });
+        });
+        faults_.end();
+        if (!ended && world_.may_hang != nullptr &&
+            world_.journal().violations().empty()) {
+            world_.journal().note(world_.may_hang, 0);
+            world_.count(Count::Allowed);
+            goes_on = false;
+        } else if (!ended && world_.journal().violations().empty()) {
+            std::string text = "does not come to its end:";
+            for (const auto &program : programs_) {
+                if (!program->is_done()) {
+                    text += " " + program->state();
+                }
+            }
+            violate(text);
+        }
+        /* What is on its way to somebody arrives. */
+        const Instant until_calm = world_.time().now() + kSecond;
+        until(2 * kSecond, [&] { return world_.time().now() > until_calm; });
+        if (world_.journal().violations().empty() && goes_on) {
+            ledger_.check();
+        }
+        if (scenario_.leaves_in_order) {
+            leave_in_order();
+        }
+        for (auto &program : programs_) {
+            if (!program->gone()) {
+                program->close_endpoints();
+            }
+        }
+        const Instant until_closed = world_.time().now() + kSecond / 2;
+        until(kSecond, [&] { return world_.time().now() > until_closed; });
+        if (goes_on) {
+            faults_.check_calm();
+        }
+        if (world_.journal().violations().empty() && goes_on) {
+            ledger_.check();
+        }
+    }
+    if (!world_.journal().violations().empty()) {
+        goes_on = false; /* what is left over says nothing any more */
+    }
+    for (auto &program : programs_) {
+        world_.running = program->process().index();
+        program.reset();
+    }
+    if (goes_on) {
+        check_left_over();
+    }
+    Outcome outcome;
+    outcome.violations = world_.journal().violations();
+    outcome.hash       = world_.journal().hash();
+    outcome.lines      = world_.journal().lines();
+    outcome.end        = world_.time().now();
+    outcome.counts     = world_.counts();
+    World::current     = nullptr;
+    return outcome;
+}
+
+} // namespace
+
+Outcome run(uint64_t seed, Wires wires, const Cuts &cuts, FILE *print)
+{
+    static bool registered = false;
+    if (!registered) {
+        registered = true;
+        register_component();
+        ucs_global_opts.log_component.log_level = UCS_LOG_LEVEL_INFO;
+        if (getenv("UCX_LOG_LEVEL") == nullptr) {
+            ucs_log_push_handler(on_log);
+        }
+    }
+    const Scenario scenario = draw(seed, wires, cuts);
+    return Run(scenario, print).go();
+}
+
+/* By leaving out halves of what is there, then quarters, down to single things
+ * (Zeller's ddmin, without its complements). */
+Cuts shrink(uint64_t seed, Wires wires, const Cuts &cuts, unsigned most_runs)
+{
+    Cuts     best = cuts;
+    auto     numbers_of = [&](const Cuts &now) {
+        std::vector<unsigned> numbers;
+        const Scenario        scenario = draw(seed, wires, now);
+        for (const auto &script : scenario.scripts) {
+            for (const Action &action : script) {
+                numbers.push_back(action.number);
+            }
+        }
+        for (const Fault &fault : scenario.faults) {
+            numbers.push_back(fault.number);
+        }
+        return numbers;
+    };
+    std::vector<unsigned> numbers = numbers_of(best);
+    size_t                piece   = std::max<size_t>(numbers.size() / 2, 1);
+    unsigned              runs    = 0;
+    while (runs < most_runs) {
+        bool smaller = false;
+        for (size_t at = 0; at < numbers.size() && runs < most_runs;) {
+            Cuts         fewer = best;
+            const size_t end   = std::min(at + piece, numbers.size());
+            fewer.left_out.insert(numbers.begin() + static_cast<long>(at),
+                                  numbers.begin() + static_cast<long>(end));
+            ++runs;
+            if (!run(seed, wires, fewer).well()) {
+                best    = fewer;
+                numbers = numbers_of(best);
+                smaller = true;
+            } else {
+                at = end;
+            }
+        }
+        if (piece == 1 && !smaller) {
+            break;
+        }
+        piece = std::max<size_t>(piece / 2, 1);
+    }
+    return best;
+}
+
+std::string replay_line(uint64_t seed, Wires wires, const Cuts &cuts)
+{
+    std::string line = std::string("--wires ") + name_of(wires) + " --seed " +
+                       std::to_string(seed);
+    if (!cuts.left_out.empty()) {
+        line += " --without ";
+        /* Ranges of numbers that follow each other. */
+        auto it = cuts.left_out.begin();
+        bool first = true;
+        while (it != cuts.left_out.end()) {
+            unsigned from = *it, to = *it;
+            while (++it != cuts.left_out.end() && *it == to + 1) {
+                to = *it;
+            }
+            line += (first ? "" : ",") + std::to_string(from) +
+                    (to != from ? "-" + std::to_string(to) : "");
+            first = false;
+        }
+    }
+    return line;
+}
+
+} // namespace fuselink::sim

@@ -1,0 +1,39 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TEST_SIM_HARNESS_RUN_H
+#define FUSELINK_TEST_SIM_HARNESS_RUN_H
+
+#include "../fabric/world.h"
+#include "scenario.h"
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace fuselink::sim {
+
+using Counts = std::array<uint64_t, static_cast<size_t>(Count::kCount)>;
+
+/** What a run has come to. */
+struct Outcome {
+    std::vector<std::string> violations; /* none: it is well */
+    uint64_t                 hash  = 0;  /* of all that has happened */
+    uint64_t                 lines = 0;
+    Instant                  end   = 0;
+    Counts                   counts{};
+    bool well() const { return violations.empty(); }
+};
+
+/** One run, from nothing to nothing.
+ *  @param print where to write what happens; null: nowhere */
+Outcome run(uint64_t seed, Wires wires, const Cuts &cuts, FILE *print = nullptr);
+
+/** The fewest actions and faults with which a run that has failed still does. */
+Cuts shrink(uint64_t seed, Wires wires, const Cuts &cuts, unsigned most_runs);
+
+/** The arguments that repeat a run. */
+std::string replay_line(uint64_t seed, Wires wires, const Cuts &cuts);
+
+} // namespace fuselink::sim
+
+#endif

@@ -1,0 +1,245 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "scenario.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace fuselink::sim {
+namespace {
+
+constexpr unsigned kMostNumbers = 4096;
+
+using Kind = Action::Kind;
+
+struct Weight {
+    Kind     kind;
+    unsigned parts;
+};
+
+constexpr Weight kWeights[] = {
+    {Kind::AmShort, 14}, {Kind::AmBcopy, 8},   {Kind::AmZcopy, 5},
+    {Kind::PutShort, 6}, {Kind::PutBcopy, 5},  {Kind::PutZcopy, 22},
+    {Kind::PutOver, 6},  {Kind::GetBcopy, 5},  {Kind::GetZcopy, 14},
+    {Kind::GetBack, 4},  {Kind::Fence, 7},     {Kind::FenceIface, 2},
+    {Kind::Flush, 6},    {Kind::FlushIface, 2}, {Kind::Cancel, 2},
+    {Kind::CloseEp, 3},  {Kind::Compute, 3},   {Kind::Sleep, 3}};
+
+Kind draw_kind(Random &chance)
+{
+    unsigned sum = 0;
+    for (const Weight &one : kWeights) {
+        sum += one.parts;
+    }
+    uint64_t at = chance.below(sum);
+    for (const Weight &one : kWeights) {
+        if (at < one.parts) {
+            return one.kind;
+        }
+        at -= one.parts;
+    }
+    return Kind::AmShort;
+}
+
+void draw_profile(Random &chance, Wires wires, Profile &profile)
+{
+    profile.ip             = wires == Wires::Tcp || wires == Wires::Mixed;
+    profile.rdma           = wires != Wires::Tcp;
+    profile.queue_pairs    = wires != Wires::Ud;
+    profile.stream_message = chance.pick({size_t{2048}, size_t{8192}});
+    profile.send_buffer    = size_t{1} << chance.between(12, 18);
+    profile.receive_buffer = size_t{1} << chance.between(12, 18);
+    profile.segment        = size_t{1} << chance.between(10, 13);
+    profile.patience = static_cast<Instant>(chance.between(2, 8)) * kSecond;
+    profile.short_message  = chance.pick({16u, 64u, 128u});
+    profile.short_put      = chance.pick({0u, 16u, 64u});
+    profile.datagram       = chance.pick({size_t{1024}, size_t{4096}});
+    profile.rdma_message   = chance.pick({size_t{1024}, size_t{8192}});
+    profile.work_queue     = chance.pick({2u, 8u, 64u});
+    profile.storm          = chance.pick({0u, 0u, 0u, 5u, 30u});
+    profile.deaf_events    = chance.one_in(2);
+}
+
+Action draw_action(Random &chance, const Scenario &scenario, unsigned process)
+{
+    Action action;
+    action.kind   = draw_kind(chance);
+    action.seed   = chance.next();
+    action.slot   = static_cast<unsigned>(chance.below(scenario.slots));
+    action.queue  = chance.one_in(2);
+    action.am_id  = chance.pick({uint8_t{1}, uint8_t{5}, uint8_t{28}, uint8_t{0},
+                                 uint8_t{29}, uint8_t{31}});
+    action.own_region = chance.one_in(4);
+    do {
+        action.peer = static_cast<unsigned>(chance.below(scenario.processes));
+    } while (scenario.node_of(action.peer) == scenario.node_of(process));
+    switch (action.kind) {
+    case Kind::PutZcopy:
+    case Kind::GetZcopy:
+    case Kind::PutOver:
+    case Kind::GetBack:
+        action.length = chance.one_in(12) ? 0 :
+                                            chance.scaled(1, 128 << 10);
+        break;
+    case Kind::Compute:
+        action.time = static_cast<Instant>(chance.scaled(1000, 30'000'000));
+        break;
+    default:
+        action.length = chance.scaled(0, 8192); /* cut to what is allowed */
+    }
+    return action;
+}
+
+/* A fault that peers survive, as long as one NIC is left for messages. */
+Fault draw_mild(Random &chance)
+{
+    using F = Fault::Kind;
+    Fault fault;
+    fault.kind = chance.pick({F::Slow, F::Jitter, F::BreakBulk, F::BreakBulk,
+                              F::BreakBulk, F::NoRegistration, F::Silent,
+                              F::Stop, F::FewQueuePairs});
+    if (fault.kind == F::Silent || fault.kind == F::Stop) {
+        fault.time = static_cast<Instant>(
+            chance.scaled(10'000, 100'000'000)); /* well below any patience */
+    }
+    return fault;
+}
+
+Fault draw_hard(Random &chance)
+{
+    using F = Fault::Kind;
+    Fault fault;
+    fault.kind = chance.pick({F::Mute, F::Deaf, F::Silent, F::BreakAny,
+                              F::BreakAny, F::BreakAny, F::Kill, F::Kill,
+                              F::Stop, F::FewSockets, F::FewQueuePairs});
+    fault.time = static_cast<Instant>(chance.scaled(1'000'000,
+                                                    10'000'000'000));
+    if (fault.kind == F::Stop) {
+        fault.time /= 5;
+    }
+    return fault;
+}
+
+} // namespace
+
+const char *name_of(Wires wires)
+{
+    switch (wires) {
+    case Wires::Tcp:
+        return "tcp";
+    case Wires::Rc:
+        return "rc";
+    case Wires::Ud:
+        return "ud";
+    case Wires::Mixed:
+        return "mixed";
+    }
+    return "";
+}
+
+bool parse(const std::string &text, Wires &wires)
+{
+    for (Wires one : {Wires::Tcp, Wires::Rc, Wires::Ud, Wires::Mixed}) {
+        if (text == name_of(one)) {
+            wires = one;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *name_of(Action::Kind kind)
+{
+    static const char *const names[] = {
+        "am short", "am bcopy", "am zcopy", "put short", "put bcopy",
+        "put zcopy", "put over", "get bcopy", "get zcopy", "get back",
+        "fence", "fence iface", "flush", "flush iface", "cancel", "close ep",
+        "compute", "sleep", "leave"};
+    return names[static_cast<size_t>(kind)];
+}
+
+const char *name_of(Fault::Kind kind)
+{
+    static const char *const names[] = {
+        "mute", "deaf", "silent", "slow", "jitter", "break bulk", "break any",
+        "stop", "kill", "no registration", "few sockets", "few queue pairs"};
+    return names[static_cast<size_t>(kind)];
+}
+
+Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
+{
+    Random   chance(seed, 77);
+    Scenario s;
+    s.seed  = seed;
+    s.wires = wires;
+    draw_profile(chance, wires, s.profile);
+    s.nodes     = static_cast<unsigned>(chance.between(2, 3));
+    s.processes = s.nodes + static_cast<unsigned>(chance.below(2));
+    s.nics      = static_cast<unsigned>(chance.between(1, 4));
+    s.slots     = static_cast<unsigned>(chance.between(1, 2));
+    s.arena     = 2 << 20;
+    s.library   = 256 << 10;
+    for (unsigned i = 0; i < s.nodes * s.nics; ++i) {
+        s.rates.push_back(static_cast<double>(
+            chance.scaled(20'000'000, 5'000'000'000)));
+        s.delays.push_back(static_cast<Instant>(chance.scaled(500, 200'000)));
+    }
+    s.policy = chance.pick({"auto", "finish", "finish", "plan", "idle",
+                            "stripe", "single"});
+    s.min_chunk  = chance.pick({"512", "2k", "16k"});
+    s.chunk_time = chance.pick({"20us", "200us", "2ms"});
+    s.inline_get = chance.pick({"0", "2k", "8k"});
+    s.board      = !chance.one_in(4);
+
+    /* Fair: nothing happens. Then faults that nobody notices, those that may end a
+     * connection, with programs that leave when they like; and programs that leave one
+     * after the other when all is done. */
+    const unsigned weather = static_cast<unsigned>(chance.below(5));
+    constexpr unsigned kFair = 0, kHard = 3, kLeaving = 4;
+    s.fair                   = weather == kFair;
+    s.leaves_in_order        = weather == kLeaving;
+    unsigned number        = 0;
+    s.scripts.resize(s.processes);
+    const auto actions = chance.between(4, 28);
+    for (unsigned p = 0; p < s.processes; ++p) {
+        for (uint64_t i = 0; i < actions; ++i) {
+            Random own(seed, 10'000 + number);
+            Action action = draw_action(own, s, p);
+            action.number = number++;
+            if (cuts.left_out.count(action.number) == 0) {
+                s.scripts[p].push_back(action);
+            }
+        }
+        Random own(seed, 10'000 + number);
+        Action leave;
+        leave.kind   = Kind::Leave;
+        leave.number = number++;
+        if (weather == kHard && own.one_in(4) &&
+            cuts.left_out.count(leave.number) == 0) {
+            const size_t at = own.below(s.scripts[p].size() + 1);
+            s.scripts[p].resize(at);
+            s.scripts[p].push_back(leave);
+        }
+    }
+    number = kMostNumbers;
+    const uint64_t faults = weather == kFair || weather == kLeaving ?
+                                0 : chance.between(1, 3);
+    for (uint64_t i = 0; i < faults; ++i) {
+        Random own(seed, 10'000 + number);
+        Fault  fault  = weather == kHard && own.percent(70) ? draw_hard(own) :
+                                                          draw_mild(own);
+        fault.number  = number++;
+        fault.when    = static_cast<Instant>(own.scaled(1000, 20'000'000));
+        fault.process = static_cast<unsigned>(own.below(s.processes));
+        fault.nic     = static_cast<unsigned>(own.below(s.nics));
+        fault.amount  = own.scaled(1, 200'000);
+        if (fault.time == 0) {
+            fault.time = static_cast<Instant>(own.scaled(10'000, 50'000'000));
+        }
+        if (cuts.left_out.count(fault.number) == 0) {
+            s.faults.push_back(fault);
+        }
+    }
+    return s;
+}
+
+} // namespace fuselink::sim

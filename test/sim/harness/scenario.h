@@ -1,0 +1,93 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TEST_SIM_HARNESS_SCENARIO_H
+#define FUSELINK_TEST_SIM_HARNESS_SCENARIO_H
+
+#include "../fabric/world.h"
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fuselink::sim {
+
+/** Which NICs there are. */
+enum class Wires : uint8_t { Tcp, Rc, Ud, Mixed };
+
+const char *name_of(Wires wires);
+bool        parse(const std::string &text, Wires &wires);
+
+/** What a program does next. */
+struct Action {
+    enum class Kind : uint8_t {
+        AmShort, AmBcopy, AmZcopy, PutShort, PutBcopy, PutZcopy, PutOver,
+        GetBcopy, GetZcopy, GetBack, Fence, FenceIface, Flush, FlushIface,
+        Cancel, CloseEp, Compute, Sleep, Leave
+    };
+
+    unsigned number = 0; /* of those of the run, faults too */
+    Kind     kind   = Kind::AmShort;
+    unsigned peer   = 0;
+    unsigned slot   = 0; /* which of its endpoints to that peer */
+    size_t   length = 0;
+    uint64_t seed   = 0;
+    uint8_t  am_id  = 1;
+    bool     queue  = false;      /* waits in the endpoint's queue for room */
+    bool     own_region = false;  /* registers the memory for this alone */
+    Instant  time   = 0;
+};
+
+const char *name_of(Action::Kind kind);
+
+/** What happens to programs, by itself. */
+struct Fault {
+    enum class Kind : uint8_t {
+        Mute, Deaf, Silent, Slow, Jitter, /* a NIC, for a while */
+        BreakBulk, BreakAny,   /* a connection, after so many bytes */
+        Stop, Kill,            /* a process; the first for a while */
+        NoRegistration, FewSockets, FewQueuePairs
+    };
+
+    unsigned number  = 0;
+    Kind     kind    = Kind::Mute;
+    Instant  when    = 0;
+    Instant  time    = 0;
+    unsigned process = 0; /* or its node's */
+    unsigned nic     = 0;
+    uint64_t amount  = 0;
+};
+
+const char *name_of(Fault::Kind kind);
+
+/** All of a run that is decided before it begins. */
+struct Scenario {
+    uint64_t    seed = 0;
+    Wires       wires = Wires::Tcp;
+    Profile     profile;
+    unsigned    nodes = 2, processes = 2, nics = 2;
+    std::vector<double>  rates;  /* by NIC, of all nodes */
+    std::vector<Instant> delays;
+    unsigned    slots = 1;       /* endpoints to each peer */
+    size_t      arena = 0, library = 0; /* bytes; what gets read is in front */
+    /* Settings of fuselink. */
+    std::string policy, min_chunk, chunk_time, inline_get;
+    bool        board = true;
+    bool        fair = false; /* nothing happens of which one could warn */
+    bool        leaves_in_order = false; /* at the end, one after the other */
+
+    std::vector<std::vector<Action>> scripts; /* by process */
+    std::vector<Fault>               faults;
+
+    unsigned node_of(unsigned process) const { return process % nodes; }
+};
+
+/** What to leave out of what a seed gives, by number. */
+struct Cuts {
+    std::set<unsigned> left_out;
+};
+
+Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts);
+
+} // namespace fuselink::sim
+
+#endif

@@ -1,0 +1,156 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "sim_host.h"
+
+#include "../uct/stream_iface.h"
+
+#include <cstring>
+
+namespace fuselink {
+
+/* In place of the library's own: see host/host.h. */
+Host &host_of_new_md()
+{
+    return *sim::opening_host;
+}
+
+namespace sim {
+
+SimHost *opening_host = nullptr;
+
+namespace {
+
+/* Instants are well after 0, which stands for "never". */
+constexpr Instant kBoot = 1000 * kSecond;
+
+} // namespace
+
+SimHost::SimHost(Process &process, NodeMemory &memory)
+    : process_(process), memory_(memory),
+      secrets_(process.world().seed(), 5000 + process.index())
+{
+}
+
+sched::Nanos SimHost::now() const
+{
+    return sched::Nanos(kBoot + process_.world().time().now());
+}
+
+void SimHost::random(void *bytes, size_t size)
+{
+    auto *at = static_cast<uint8_t *>(bytes);
+    for (size_t i = 0; i < size; i += sizeof(uint64_t)) {
+        const uint64_t word = secrets_.next();
+        memcpy(at + i, &word, std::min(sizeof(word), size - i));
+    }
+}
+
+uint64_t SimHost::node_signature(std::string_view)
+{
+    return 0x1000 + process_.node();
+}
+
+uint64_t SimHost::network_signature()
+{
+    return (0x9e3779b97f4a7c15u * (process_.node() + 1));
+}
+
+std::shared_ptr<Board> SimHost::open_board(std::string &)
+{
+    return memory_.board;
+}
+
+std::shared_ptr<RelayHall> SimHost::open_relay_hall(uint8_t, std::string &)
+{
+    return memory_.hall;
+}
+
+std::unique_ptr<SharedSegment>
+SimHost::open_segment(uint64_t, size_t, std::string &error)
+{
+    error = "not simulated";
+    return nullptr;
+}
+
+std::unique_ptr<SharedSegment> SimHost::join_segment(uint64_t, size_t)
+{
+    return nullptr;
+}
+
+std::unique_ptr<AtWork> SimHost::begin_work(Background &, std::string &error)
+{
+    error = "not simulated";
+    return nullptr;
+}
+
+ProcessId NodeProcesses::self()
+{
+    return ProcessId(world_.running + 1);
+}
+
+ProcessId::Life NodeProcesses::life(ProcessId id)
+{
+    auto &all = world_.processes();
+    return id.word() - 1 < all.size() && all[id.word() - 1]->alive ?
+               ProcessId::Life::Running : ProcessId::Life::Gone;
+}
+
+bool NodeProcesses::may_run(ProcessId id)
+{
+    return life(id) == ProcessId::Life::Running;
+}
+
+std::vector<net::InterfaceAddress> SimHost::interface_addresses()
+{
+    std::vector<net::InterfaceAddress> all;
+    if (!process_.world().profile().ip) {
+        return all;
+    }
+    for (const Nic &nic : process_.world().nics(process_.node())) {
+        net::InterfaceAddress one;
+        uint8_t               ip[4];
+        ip_of(nic, ip);
+        one.device  = nic.ip_device;
+        one.ifindex = static_cast<int>(nic.index) + 1;
+        one.family  = 4;
+        std::copy(std::begin(ip), std::end(ip), one.address.begin());
+        std::fill_n(one.netmask.begin(), 3, uint8_t{255});
+        all.push_back(one);
+    }
+    return all;
+}
+
+int SimHost::route_ifindex(uint8_t family,
+                           const std::array<uint8_t, 16> &address)
+{
+    const auto &nics = process_.world().nics(process_.node());
+    return family == 4 && address[1] < nics.size() ? address[1] + 1 : 0;
+}
+
+std::vector<std::string> SimHost::rdma_netdevs(const std::string &port)
+{
+    for (const Nic &nic : process_.world().nics(process_.node())) {
+        if (nic.rdma_device == port && nic.index % 2 == 0) {
+            return {nic.ip_device}; /* the others are apart */
+        }
+    }
+    return {};
+}
+
+std::vector<std::string> SimHost::active_rdma_ports()
+{
+    std::vector<std::string> ports;
+    if (process_.world().profile().rdma) {
+        for (const Nic &nic : process_.world().nics(process_.node())) {
+            ports.push_back(nic.rdma_device);
+        }
+    }
+    return ports;
+}
+
+Topology::Place SimHost::place(const std::string &)
+{
+    return Topology::Place::Near;
+}
+
+} // namespace sim
+} // namespace fuselink

@@ -1,0 +1,85 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TEST_SIM_HARNESS_SIM_HOST_H
+#define FUSELINK_TEST_SIM_HARNESS_SIM_HOST_H
+
+#include "../fabric/world.h"
+#include "host/host.h"
+#include "relay/hall.h"
+
+namespace fuselink::sim {
+
+/** Processes of a node, as whoever runs just now sees them. */
+class NodeProcesses final : public Processes {
+public:
+    explicit NodeProcesses(World &world) : world_(world) {}
+
+    ProcessId       self() override;
+    ProcessId::Life life(ProcessId id) override;
+    bool            may_run(ProcessId id) override;
+    bool            in_own_space(ProcessId) override { return true; }
+
+private:
+    World &world_;
+};
+
+/** What the processes of a node share. */
+struct NodeMemory {
+    explicit NodeMemory(World &world)
+        : processes(world), board(Board::make_private(processes)),
+          hall(RelayHall::make_private(processes))
+    {
+    }
+
+    NodeProcesses              processes;
+    std::shared_ptr<Board>     board;
+    std::shared_ptr<RelayHall> hall;
+};
+
+/** What a simulated process has from its machine. */
+class SimHost final : public Host, public Network {
+public:
+    SimHost(Process &process, NodeMemory &memory);
+
+    /* Host */
+    sched::Nanos now() const override;
+    void         random(void *bytes, size_t size) override;
+    uint64_t     node_signature(std::string_view lanes) override;
+    uint64_t     network_signature() override;
+    uint64_t     job() override { return 1; }
+    Processes   &processes() override { return memory_.processes; }
+    Network     &network() override { return *this; }
+    std::shared_ptr<Board> open_board(std::string &error) override;
+    std::shared_ptr<RelayHall> open_relay_hall(uint8_t      kind,
+                                               std::string &error) override;
+    std::unique_ptr<SharedSegment> open_segment(uint64_t magic, size_t size,
+                                                std::string &error) override;
+    std::unique_ptr<SharedSegment> join_segment(uint64_t magic,
+                                                size_t   size) override;
+    bool can_lock(const LowerMd &, size_t) override { return true; }
+    std::string locked_memory_limit() override { return "unlimited"; }
+    std::unique_ptr<AtWork> begin_work(Background  &work,
+                                       std::string &error) override;
+
+    /* Network */
+    std::vector<net::InterfaceAddress> interface_addresses() override;
+    int  route_ifindex(uint8_t                        family,
+                       const std::array<uint8_t, 16> &address) override;
+    bool is_loopback(int) override { return false; }
+    bool is_inner_bridge(const std::string &) override { return false; }
+    std::vector<std::string> rdma_netdevs(const std::string &port) override;
+    std::vector<std::string> active_rdma_ports() override;
+    Topology::Place place(const std::string &device) override;
+    int             numa_node(const std::string &) override { return 0; }
+
+private:
+    Process    &process_;
+    NodeMemory &memory_;
+    Random      secrets_;
+};
+
+/** Whose memory domain is being opened. */
+extern SimHost *opening_host;
+
+} // namespace fuselink::sim
+
+#endif

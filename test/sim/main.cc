@@ -1,0 +1,144 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+/* sim_tests: runs fuselink on simulated wires; see test/sim/README.md. */
+
+#include "harness/run.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+using namespace fuselink::sim;
+
+[[noreturn]] void usage()
+{
+    fputs("usage: sim_tests [--wires tcp|rc|ud|mixed] [--seed N | --seeds A..B]\n"
+          "                 [--without NUMBERS] [--print] [--twice] [--counts]\n"
+          "                 [--keep-going] [--no-shrink]\n", stderr);
+    exit(2);
+}
+
+uint64_t number(const char *text)
+{
+    char    *end   = nullptr;
+    uint64_t value = strtoull(text, &end, 10);
+    if (end == text) {
+        usage();
+    }
+    return value;
+}
+
+void read_cuts(const std::string &text, Cuts &cuts)
+{
+    const char *at = text.c_str();
+    while (*at != 0) {
+        char         *end  = nullptr;
+        unsigned long from = strtoul(at, &end, 10), to = from;
+        if (end == at) {
+            usage();
+        }
+        if (*end == '-') {
+            at = end + 1;
+            to = strtoul(at, &end, 10);
+        }
+        for (unsigned long i = from; i <= to; ++i) {
+            cuts.left_out.insert(static_cast<unsigned>(i));
+        }
+        at = *end == ',' ? end + 1 : end;
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    Wires    wires = Wires::Tcp;
+    uint64_t first = 1, last = 1;
+    Cuts     cuts;
+    bool     print = false, twice = false, counts = false, keep_going = false,
+             shrinks = true;
+    for (int i = 1; i < argc; ++i) {
+        const std::string name  = argv[i];
+        auto              value = [&]() -> std::string {
+            if (i + 1 == argc) {
+                usage();
+            }
+            return argv[++i];
+        };
+        if (name == "--wires") {
+            if (!parse(value(), wires)) {
+                usage();
+            }
+        } else if (name == "--seed") {
+            first = last = number(value().c_str());
+        } else if (name == "--seeds") {
+            const std::string range = value();
+            const size_t      dots  = range.find("..");
+            if (dots == std::string::npos) {
+                usage();
+            }
+            first = number(range.c_str());
+            last  = number(range.c_str() + dots + 2);
+        } else if (name == "--without") {
+            read_cuts(value(), cuts);
+        } else if (name == "--print") {
+            print = true;
+        } else if (name == "--twice") {
+            twice = true;
+        } else if (name == "--counts") {
+            counts = true;
+        } else if (name == "--keep-going") {
+            keep_going = true;
+        } else if (name == "--no-shrink") {
+            shrinks = false;
+        } else {
+            usage();
+        }
+    }
+
+    Counts   sum{};
+    unsigned failed = 0;
+    for (uint64_t seed = first; seed <= last; ++seed) {
+        const Outcome outcome = run(seed, wires, cuts,
+                                    print ? stdout : nullptr);
+        for (size_t i = 0; i < sum.size(); ++i) {
+            sum[i] += outcome.counts[i];
+        }
+        if (print || first == last) {
+            printf("seed %lu: hash %016lx, %lu lines, %.3f ms\n", seed,
+                   outcome.hash, outcome.lines,
+                   static_cast<double>(outcome.end) / 1e6);
+        }
+        if (twice && run(seed, wires, cuts).hash != outcome.hash) {
+            printf("not the same twice: %s\n",
+                   replay_line(seed, wires, cuts).c_str());
+            ++failed;
+        }
+        if (outcome.well()) {
+            continue;
+        }
+        ++failed;
+        printf("failed: sim_tests %s\n",
+               replay_line(seed, wires, cuts).c_str());
+        for (const auto &line : outcome.violations) {
+            printf("    %s\n", line.c_str());
+        }
+        if (shrinks) {
+            const Cuts fewer = shrink(seed, wires, cuts, 300);
+            printf("  less: sim_tests %s\n",
+                   replay_line(seed, wires, fewer).c_str());
+        }
+        fflush(stdout);
+        if (!keep_going) {
+            break;
+        }
+    }
+    if (counts) {
+        for (size_t i = 0; i < sum.size(); ++i) {
+            printf("%s %lu\n", name_of(static_cast<Count>(i)), sum[i]);
+        }
+    }
+    return failed != 0;
+}

@@ -1,0 +1,138 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TEST_SIM_UCT_STREAM_IFACE_H
+#define FUSELINK_TEST_SIM_UCT_STREAM_IFACE_H
+
+#include "../fabric/stream.h"
+#include "iface.h"
+
+#include <deque>
+#include <list>
+
+namespace fuselink::sim {
+
+/** What the addresses of stream NICs are made of: found by fuselink by its
+ *  bytes. */
+struct StreamAddress {
+    uint8_t family = 4;
+    uint8_t reserved[3] = {};
+    uint8_t ip[4] = {};
+};
+
+/** The IPv4 address of a NIC: 10, its subnet, 0, its node plus one. */
+inline void ip_of(const Nic &nic, uint8_t (&ip)[4])
+{
+    ip[0] = 10;
+    ip[1] = static_cast<uint8_t>(nic.index);
+    ip[2] = 0;
+    ip[3] = static_cast<uint8_t>(nic.node + 1);
+}
+
+/**
+ * As UCX's TCP, in what has mattered: a connection that two interfaces make to each
+ * other is one; only who sends on one hears of its end; puts are executed when the
+ * peer's program looks; an event a poll.
+ */
+class StreamIface final : public SimIface {
+public:
+    StreamIface(Process &process, Nic &nic);
+    ~StreamIface() override;
+
+    unsigned     progress() override;
+    void         describe(uct_iface_attr_t &attr) const override;
+    size_t       write_device_address(uint8_t *out) const override;
+    bool         reaches(const uint8_t *device) const override;
+    ucs_status_t create_ep(const uct_ep_params_t *params,
+                           uct_ep_h *ep) override;
+    ucs_status_t arm() override { return UCS_OK; }
+    void         die() override;
+
+    void is_ready(std::shared_ptr<Stream> stream, unsigned side);
+    void adopt(const std::shared_ptr<Stream> &stream);
+
+    bool listening = true;
+    /** Not the first of its process on this NIC: fuselink's for bulk data. */
+    bool second() const { return second_; }
+
+private:
+    unsigned handle(Stream &stream, unsigned side);
+    bool     take(Stream &stream, unsigned side, Stream::Segment &segment);
+    void     greet(Stream &stream, unsigned side);
+    std::shared_ptr<Stream> connect(uint32_t remote, Nic &remote_nic,
+                                    StreamEp &ep);
+    void     drop(const Stream &stream);
+
+    struct Ready {
+        std::shared_ptr<Stream> stream;
+        unsigned                side;
+    };
+    const bool                         second_;
+    std::deque<Ready>                  ready_;
+    std::list<std::shared_ptr<Stream>> streams_;
+};
+
+class StreamEp final : public SimEp {
+public:
+    explicit StreamEp(StreamIface &owner) : SimEp(owner), iface_(owner) {}
+    ~StreamEp() override;
+
+    ucs_status_t am_short(uint8_t id, uint64_t header, const void *data,
+                          unsigned length) override;
+    ssize_t am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg) override;
+    ucs_status_t am_zcopy(uint8_t id, const void *header,
+                          unsigned header_length, const uct_iov_t *iov,
+                          size_t count, uct_completion_t *comp) override;
+    ucs_status_t put_zcopy(const uct_iov_t *iov, size_t count, uint64_t remote,
+                           uct_rkey_t rkey, uct_completion_t *comp) override;
+    ucs_status_t flush(unsigned flags, uct_completion_t *comp) override;
+    ucs_status_t check() override;
+    ucs_status_t room() const override;
+
+    /** The kernel has more room for what UCX holds, or for what waits. */
+    bool     wants_to_write() const
+    {
+        return tx_.record != nullptr || waiting_;
+    }
+    unsigned continue_writing();
+    void     acknowledged(uint32_t sn);
+    void     is_connected();
+    /** All that is under way ends; completions are called. */
+    void     purge(ucs_status_t status);
+    void     use(std::shared_ptr<Stream> stream, unsigned side);
+    void     break_down(ucs_status_t status);
+
+    std::shared_ptr<Stream> stream;
+    unsigned                side = 0;
+    uint32_t                remote = 0;
+    enum class State { Connecting, Connected, Closed } state =
+        State::Connecting;
+
+private:
+    struct Tx {
+        std::shared_ptr<StreamRecord> record;
+        std::vector<uint8_t>          copy;
+        const uint8_t                *data   = nullptr;
+        size_t                        offset = 0;
+        uct_completion_t             *comp   = nullptr; /* when it is sent */
+    };
+    struct PutComp {
+        uint32_t          sn;
+        uct_completion_t *comp;
+    };
+
+    ucs_status_t send(StreamRecord record, std::vector<uint8_t> copy,
+                      const void *data, size_t length, uct_completion_t *comp);
+    ucs_status_t put(const void *data, size_t length, uint64_t remote,
+                     uct_completion_t *comp);
+    void         push();
+
+    StreamIface        &iface_;
+    Tx                  tx_;
+    std::deque<PutComp> puts_;
+    uint32_t            put_sn_ = 0, acked_ = 0;
+    bool                need_flush_ = false;
+    bool                waiting_    = true; /* somebody may be in the queue */
+};
+
+} // namespace fuselink::sim
+
+#endif
