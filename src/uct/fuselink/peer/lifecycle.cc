@@ -26,6 +26,9 @@ constexpr sched::Nanos kRefusedTime = sched::Nanos::seconds(1);
 constexpr sched::Nanos kQuietTime = sched::Nanos::millis(500);
 /* How long to try to tell a peer that nothing here depends on. */
 constexpr sched::Nanos kTellTime = sched::Nanos::seconds(2);
+/* From the end of a stream to the goodbye that was sent before it by another NIC,
+ * behind what is queued there. */
+constexpr sched::Nanos kGoodbyeTime = sched::Nanos::millis(200);
 /* For the last words to leave this process. */
 constexpr sched::Nanos kFlushTime = sched::Nanos::seconds(1);
 
@@ -60,8 +63,9 @@ void Peer::fail_with_lane(ucs_status_t status, bool in_call)
 {
     if (!failed()) {
         leave_.lane_status = status;
+        leave_.lane_failed = engine_.now();
         note_open();
-        if (in_call || leave_.had_open) {
+        if (in_call) {
             say_lane_failed();
         }
     }
@@ -78,6 +82,15 @@ void Peer::say_lane_failed()
     leave_.why_said = true;
 }
 
+/* A peer that leaves in order says so before its streams end, but over the NIC of
+ * its own messages: of ours the end may be seen first. */
+bool Peer::awaits_goodbye() const
+{
+    return leave_.lane_status != UCS_OK && !leave_.why_said &&
+           !leave_.was_asked && rail_->traits().stream &&
+           engine_.now() < leave_.lane_failed + kGoodbyeTime;
+}
+
 /* Before users hear of it, who may end the program. One that has endpoints to a
  * peer that is silent may wait for it, also where nothing of its own is open;
  * without endpoints nobody does. */
@@ -87,13 +100,6 @@ void Peer::say_why()
         return;
     }
     const bool silent = leave_.lane_status != UCS_OK && !users_.empty();
-    if (silent && !leave_.closed_there) {
-        /* A peer that leaves in order has said so before its streams end, but
-         * perhaps by another NIC than the one whose end was seen first. */
-        for (const auto &rail : engine_.rails()) {
-            engine_.poller().drain(rail->poll_index());
-        }
-    }
     if (!leave_.closed_there) {
         if (silent) {
             say_lane_failed();

@@ -108,6 +108,10 @@ void Peer::run_deferred()
     }
     check_cancels();
     if (failed() && !leave_.begun) {
+        if (awaits_goodbye()) {
+            engine_.defer(*this);
+            return;
+        }
         begin_leave();
     }
     if (failed()) {

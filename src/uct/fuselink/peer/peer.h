@@ -274,6 +274,7 @@ private:
         bool       said_stopped = false;
         bool       lane_broken  = false; /* the control lane */
         ucs_status_t lane_status = UCS_OK; /* why, if that was the failure */
+        sched::Nanos lane_failed;          /* when */
         bool       had_open     = false; /* operations of ours, when it failed */
         bool       why_said     = false;
         bool       closed_there = false; /* it has closed its interface */
@@ -346,6 +347,7 @@ private:
     void         fail_with_lane(ucs_status_t status, bool in_call);
     void         say_lane_failed();
     void         note_open();
+    bool         awaits_goodbye() const;
     void         say_why();
     bool         try_control(uct_ep_h ep, const void *head,
                              size_t head_length, const void *body,
@@ -440,6 +442,7 @@ private:
     void         on_slot_ask(const void *data, size_t length);
     void         on_slot_back(const void *data, size_t length);
     void         recall_slots();
+    bool         may_still_write() const;
     void         end_lending();
 
     /* load.cc */
