@@ -179,11 +179,13 @@ void BulkSender::cancel(const PeerUser &user)
 
 void BulkSender::forget(const PeerUser &user)
 {
-    for (auto &transfer : transfer_pool_) {
+    /* What ends may let operations of other users begin, as in cancel(). */
+    for (size_t i = 0; i < transfer_pool_.size(); ++i) {
+        Transfer *transfer = transfer_pool_[i].get();
         if (transfer->live && transfer->user == &user) {
             transfer->user = nullptr;
             transfer->comp = nullptr;
-            stop(transfer.get(), UCS_ERR_CANCELED);
+            stop(transfer, UCS_ERR_CANCELED);
         }
     }
 }
