@@ -131,6 +131,13 @@ inline RemoteKey &remote_key(uct_rkey_t rkey)
     return *reinterpret_cast<RemoteKey *>(rkey);
 }
 
+/** The same for an operation, which needs no key (0) if it has no bytes. */
+inline RemoteKey &remote_key_or_none(uct_rkey_t rkey)
+{
+    static thread_local RemoteKey none; /* names nothing */
+    return ucs_unlikely(rkey == 0) ? none : remote_key(rkey);
+}
+
 /** Size of a packed key that has the keys of as many NICs as fit. */
 size_t packed_key_size(const NicMemory &nics);
 

@@ -71,31 +71,32 @@ void RailsEp::set_ops(uct_iface_ops_t &ops)
     ops.ep_put_short = [](uct_ep_h ep, const void *buffer, unsigned length,
                           uint64_t remote_addr, uct_rkey_t rkey) {
         return peer(ep).put_short(buffer, length, remote_addr,
-                                  remote_key(rkey));
+                                  remote_key_or_none(rkey));
     };
     ops.ep_put_bcopy = [](uct_ep_h ep, uct_pack_callback_t pack, void *arg,
                           uint64_t remote_addr, uct_rkey_t rkey) {
-        return peer(ep).put_bcopy(pack, arg, remote_addr, remote_key(rkey));
+        return peer(ep).put_bcopy(pack, arg, remote_addr,
+                                  remote_key_or_none(rkey));
     };
     ops.ep_put_zcopy = [](uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                           uint64_t remote_addr, uct_rkey_t rkey,
                           uct_completion_t *comp) {
         UCT_CHECK_IOV_SIZE(iovcnt, 1ul, "fuselink put_zcopy");
         return peer(ep).put_zcopy(from(ep).user_, iov, iovcnt, remote_addr,
-                                  remote_key(rkey), comp);
+                                  remote_key_or_none(rkey), comp);
     };
     ops.ep_get_bcopy = [](uct_ep_h ep, uct_unpack_callback_t unpack, void *arg,
                           size_t length, uint64_t remote_addr, uct_rkey_t rkey,
                           uct_completion_t *comp) {
         return peer(ep).get_bcopy(from(ep).user_, unpack, arg, length,
-                                  remote_addr, remote_key(rkey), comp);
+                                  remote_addr, remote_key_or_none(rkey), comp);
     };
     ops.ep_get_zcopy = [](uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                           uint64_t remote_addr, uct_rkey_t rkey,
                           uct_completion_t *comp) {
         UCT_CHECK_IOV_SIZE(iovcnt, 1ul, "fuselink get_zcopy");
         return peer(ep).get_zcopy(from(ep).user_, iov, iovcnt, remote_addr,
-                                  remote_key(rkey), comp);
+                                  remote_key_or_none(rkey), comp);
     };
     ops.ep_pending_add = [](uct_ep_h ep, uct_pending_req_t *req, unsigned) {
         return peer(ep).pending_add(from(ep).user_, req);

@@ -161,6 +161,9 @@ ucs_status_t Peer::put_short(const void *buffer, unsigned length,
     if (status != UCS_OK) {
         return status;
     }
+    if (length == 0) {
+        return UCS_OK; /* perhaps without a key */
+    }
     uct_rkey_t rkey = lane_rkey(key);
     const auto &lane = rail_->control().attr().cap.put;
     if (rkey != UCT_INVALID_RKEY && length <= lane.max_short) {
