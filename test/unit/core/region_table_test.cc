@@ -4,6 +4,7 @@
 #include "../host/fake_host.h"
 
 #include <gtest/gtest.h>
+#include <string>
 
 namespace {
 
@@ -60,6 +61,20 @@ TEST(RegionTable, EndedKeyOpensNothingEvenWhenItsPlaceIsTaken)
     table.remove(old); /* and an old key does not end the new region */
     EXPECT_TRUE(table.contains(now, address(buffer), 8));
     EXPECT_EQ(table.size(), 1u);
+}
+
+TEST(RegionTable, CopiesToWhatTheKeyNamesOnly)
+{
+    FakeHost    host;
+    RegionTable table(host);
+    char        buffer[8] = {};
+    RegionKey   key       = table.add(buffer, 4);
+    EXPECT_TRUE(table.copy_in(key, address(buffer), "abcd", 4));
+    EXPECT_TRUE(table.copy_in(key, address(buffer) + 4, nullptr, 0));
+    EXPECT_FALSE(table.copy_in(key, address(buffer) + 1, "wxyz", 4));
+    table.remove(key);
+    EXPECT_FALSE(table.copy_in(key, address(buffer), "wxyz", 4));
+    EXPECT_EQ(std::string(buffer, 5), std::string("abcd\0", 5));
 }
 
 /* One key must not tell the next: who may reach one region would reach all. Not

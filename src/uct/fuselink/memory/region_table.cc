@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "region_table.h"
 
+#include <cstring>
+
 namespace fuselink {
 
 uint64_t RegionTable::next_key()
@@ -14,7 +16,7 @@ uint64_t RegionTable::next_key()
 
 RegionKey RegionTable::add(const void *base, size_t length, Region *region)
 {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::shared_mutex> lock(mutex_);
     uint32_t id;
     if (free_ != kNone) {
         id    = free_;
@@ -34,7 +36,7 @@ RegionKey RegionTable::add(const void *base, size_t length, Region *region)
 
 void RegionTable::remove(const RegionKey &key)
 {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::shared_mutex> lock(mutex_);
     if (key.id >= slots_.size() || slots_[key.id].key != key.key ||
         key.key == 0) {
         return;
@@ -48,7 +50,27 @@ void RegionTable::remove(const RegionKey &key)
 bool RegionTable::contains(const RegionKey &key, uint64_t address,
                            uint64_t length) const
 {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    return has(key, address, length);
+}
+
+bool RegionTable::copy_in(const RegionKey &key, uint64_t address,
+                          const void *data, size_t length)
+{
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    if (!has(key, address, length)) {
+        return false;
+    }
+    if (length != 0) { /* data may be null else */
+        memcpy(reinterpret_cast<void *>(static_cast<uintptr_t>(address)), data,
+               length);
+    }
+    return true;
+}
+
+bool RegionTable::has(const RegionKey &key, uint64_t address,
+                      uint64_t length) const
+{
     if (key.key == 0 || key.id >= slots_.size()) {
         return false;
     }
@@ -62,7 +84,7 @@ bool RegionTable::contains(const RegionKey &key, uint64_t address,
 
 size_t RegionTable::size() const
 {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::shared_mutex> lock(mutex_);
     return live_;
 }
 

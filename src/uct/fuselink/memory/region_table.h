@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <shared_mutex>
 #include <vector>
 
 namespace fuselink {
@@ -45,11 +46,16 @@ public:
     bool contains(const RegionKey &key, uint64_t address,
                   uint64_t length) const;
 
+    /** Copies to memory of the host if contains() is true, and keeps it from
+     *  being deregistered, and freed, meanwhile. */
+    bool copy_in(const RegionKey &key, uint64_t address, const void *data,
+                 size_t length);
+
     /** Calls fn(Region &) for the region that the key names and keeps it from
      *  going away meanwhile. False if there is none. */
     template <typename Fn> bool with_region(const RegionKey &key, Fn &&fn)
     {
-        std::lock_guard<std::mutex> lock(mutex_);
+        std::lock_guard<std::shared_mutex> lock(mutex_);
         if (key.key == 0 || key.id >= slots_.size() ||
             slots_[key.id].key != key.key ||
             slots_[key.id].region == nullptr) {
@@ -71,12 +77,14 @@ private:
     };
 
     uint64_t next_key();
+    bool     has(const RegionKey &key, uint64_t address,
+                 uint64_t length) const;
 
-    mutable std::mutex mutex_;
-    std::vector<Slot>  slots_;
-    uint32_t           free_ = kNone;
-    RandomNumbers      random_;
-    size_t             live_ = 0;
+    mutable std::shared_mutex mutex_;
+    std::vector<Slot>         slots_;
+    uint32_t                  free_ = kNone;
+    RandomNumbers             random_;
+    size_t                    live_ = 0;
 
     static constexpr uint32_t kNone = UINT32_MAX;
 };

@@ -151,6 +151,19 @@ bool Peer::find_target(const wire::DataPart &part, size_t length,
     return true;
 }
 
+/* To memory of the host, which another worker may have deregistered since
+ * find_target(): false then. */
+bool Peer::copy_to(const PartTarget &target, const wire::DataPart &part,
+                   const void *data, size_t length)
+{
+    if (target.get == nullptr) {
+        return engine_.regions().copy_in({part.region_id, part.key},
+                                         part.target, data, length);
+    }
+    memcpy(target.to, data, length);
+    return true;
+}
+
 void Peer::on_data_part(const wire::DataPart &part, const char *data,
                         size_t length)
 {
@@ -184,8 +197,9 @@ void Peer::on_data_part(const wire::DataPart &part, const char *data,
             }
             onto_gpu_.part(part, target.to, data, length,
                            target.get != nullptr ? &target.op : nullptr);
+        } else if (!copy_to(target, part, data, length)) {
+            status = UCS_ERR_INVALID_ADDR;
         } else {
-            memcpy(target.to, data, length);
             if (target.get != nullptr) {
                 if (!arrival.of_get || arrival.get != target.op) {
                     arrival.length = 0;

@@ -110,8 +110,9 @@ void Peer::on_slot_full(const wire::DataPart &part, const wire::InSlot &in)
         return;
     }
     /* Other memory than the peer believes. */
-    memcpy(target.to, slots.at(loan.slot), in.length);
-    onto_gpu_.no_copy(part, loan.slot, UCS_OK);
+    const bool copied = copy_to(target, part, slots.at(loan.slot), in.length);
+    onto_gpu_.no_copy(part, loan.slot,
+                      copied ? UCS_OK : UCS_ERR_INVALID_ADDR);
     if (target.get != nullptr) {
         on_landed(*target.get, in.length);
     }

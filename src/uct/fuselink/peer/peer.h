@@ -430,6 +430,8 @@ private:
     };
     bool         find_target(const wire::DataPart &part, size_t length,
                              PartTarget &target);
+    bool         copy_to(const PartTarget &target, const wire::DataPart &part,
+                         const void *data, size_t length);
 
     /* quiet.cc */
     void         on_path_broken(const void *data, size_t length);

@@ -141,14 +141,17 @@ void Peer::on_put_data(const void *data, size_t length)
     }
     size_t size = length - sizeof(put);
     RegionKey key{put.region_id, put.region_key};
-    if (!engine_.regions().contains(key, put.remote, size)) {
+    const char *bytes  = static_cast<const char *>(data) + sizeof(put);
+    const bool  on_gpu = region_on_gpu(key);
+    RegionTable &regions = engine_.regions();
+    if (on_gpu ? !regions.contains(key, put.remote, size) :
+                 !regions.copy_in(key, put.remote, bytes, size)) {
         ucs_error("fuselink: put of %zu bytes from peer %016lx outside of the "
                   "memory that its key names: dropped", size, uuid_);
         return;
     }
     auto *to = reinterpret_cast<char *>(static_cast<uintptr_t>(put.remote));
-    if (!take_in(to, region_on_gpu(key),
-                 static_cast<const char *>(data) + sizeof(put), size)) {
+    if (on_gpu && !take_in(to, true, bytes, size)) {
         fail(UCS_ERR_IO_ERROR); /* nobody would tell the peer otherwise */
     }
 }
