@@ -516,6 +516,12 @@ ucs_status_t Engine::on_data_am(void *arg, void *data, size_t length,
     if (!wire::parse(data, length, part)) {
         return UCS_OK;
     }
+    if (part.rail >= wire::kMaxRails ||
+        part.remote >= engine.rails_.size()) {
+        ucs_debug("fuselink: bulk data of %016lx on a path that there is not",
+                  part.sender);
+        return UCS_OK;
+    }
     Peer *peer = engine.find_session(part.sender, part.session);
     if (peer != nullptr && !peer->failed()) {
         auto        *bytes = static_cast<char *>(data) + sizeof(part);
@@ -526,7 +532,11 @@ ucs_status_t Engine::on_data_am(void *arg, void *data, size_t length,
             if (!wire::parse(bytes, size, in_slot)) {
                 return UCS_OK;
             }
-            size = in_slot.length;
+            /* A length that no slot has is refused below, and counts as
+             * nothing. */
+            size = engine.has_hop() &&
+                           in_slot.length <= engine.slots_in().size() ?
+                       in_slot.length : 0;
         }
         if (part.kind == static_cast<uint8_t>(wire::DataKind::Get)) {
             engine.note_landed(rail, *peer, size);

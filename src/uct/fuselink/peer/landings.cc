@@ -16,6 +16,13 @@ void Landings::part(const wire::DataPart &part, char *to, const void *data,
     Queue  &queue  = queue_of(part);
     if ((part.place & wire::kPartFirst) || queue.empty() ||
         queue.back()->whole) {
+        if (!queue.empty() && !queue.back()->whole) {
+            /* A peer that begins chunks and ends none may not fill this. */
+            drop_slot(*queue.back());
+            queue.back()->status = UCS_ERR_IO_ERROR;
+            queue.back()->whole  = true;
+            answer(queue);
+        }
         add(queue, part, get);
     }
     Chunk &chunk = *queue.back();
