@@ -70,7 +70,7 @@ void Peer::run_deferred()
         take_spare();
     }
     spares_.sweep();
-    if (!failed() && (obstacles_ & kConnecting)) {
+    if (!failed() && (obstacles_ & kConnecting) && !way_failed_) {
         ucs_status_t status = connect_now();
         if (status != UCS_OK) {
             fail(status);

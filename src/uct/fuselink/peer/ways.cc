@@ -289,7 +289,10 @@ void Peer::on_lane_error(uct_ep_h ep, ucs_status_t status)
         leave_.said = leave_.said_stopped = false;
         engine_.defer(*this);
     } else if (ep == hello_ && !hello_taken_ && !failed()) {
-        way_failed_ = true;
+        /* Perhaps inside a call that was going to send more: nothing may until
+         * next_way() was there. */
+        way_failed_  = true;
+        obstacles_  |= kConnecting;
         engine_.defer(*this);
     } else if (ep == control_) {
         leave_.lane_broken = true;
