@@ -122,7 +122,7 @@ void Peer::begin_leave()
 
     queue_.clear();
     unserved_.clear();
-    queue_bytes_ = 0;
+    queue_bytes_ = answer_bytes_ = 0;
     key_requests_.clear();
     bulk_.fail(failed_);
     /* What comes by messages we drop from now on. */

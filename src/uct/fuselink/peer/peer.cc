@@ -32,6 +32,39 @@ size_t pack_control(void *dest, void *arg)
     return p->head_length + p->body_length;
 }
 
+/* Answers that wait for the lane. No program asks for so many before it looks
+ * for one, and who does not look gets no others. */
+constexpr size_t kMaxAnswers = 16 << 20;
+
+/* The peer decides how many of these there are. Parts of gets are bounded where
+ * they are served. */
+bool is_answer(const std::vector<uint8_t> &message)
+{
+    switch (static_cast<wire::ControlType>(message[0])) {
+    case wire::ControlType::GetDone:
+    case wire::ControlType::FlushAck:
+    case wire::ControlType::KeyData:
+    case wire::ControlType::ChunkAck:
+    case wire::ControlType::LoadGrant:
+    case wire::ControlType::SlotGrant:
+    case wire::ControlType::PathQuiet:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What comes later says all that was said. */
+bool replaces(const std::vector<uint8_t> &message,
+              const std::vector<uint8_t> &earlier)
+{
+    auto type = static_cast<wire::ControlType>(message[0]);
+    return message[0] == earlier[0] &&
+           message.size() == earlier.size() &&
+           (type == wire::ControlType::FlushAck ||
+            type == wire::ControlType::LoadGrant);
+}
+
 /* Errors of a call, which say nothing of the connection. */
 bool is_callers_error(ucs_status_t status)
 {
@@ -235,9 +268,28 @@ void Peer::send_control(void *head, size_t head_length, const void *body,
     std::vector<uint8_t> message(head_length + body_length);
     PackControl pack{head, head_length, body, body_length};
     pack_control(message.data(), &pack);
+    queue_control(std::move(message));
+    drain_queue();
+}
+
+void Peer::queue_control(std::vector<uint8_t> message)
+{
+    /* The first one may be on its way just now. */
+    if (queue_.size() > 1 && replaces(message, queue_.back())) {
+        queue_.back() = std::move(message);
+        return;
+    }
+    if (is_answer(message)) {
+        if (answer_bytes_ + message.size() > kMaxAnswers) {
+            ucs_error("fuselink: peer %016lx asks on and takes no answers, of "
+                      "which %zu bytes wait: given up", uuid_, answer_bytes_);
+            fail(UCS_ERR_EXCEEDS_LIMIT);
+            return;
+        }
+        answer_bytes_ += message.size();
+    }
     queue_bytes_ += message.size();
     queue_.push_back(std::move(message));
-    drain_queue();
 }
 
 void Peer::drain_queue()
@@ -260,6 +312,7 @@ void Peer::drain_queue()
         }
         hello_taken_  = true;
         queue_bytes_  -= message.size();
+        answer_bytes_ -= is_answer(message) ? message.size() : 0;
         queue_.pop_front();
     }
     draining_ = false;

@@ -353,6 +353,7 @@ private:
                              size_t head_length, const void *body,
                              size_t body_length);
     void         stamp(void *head) const;
+    void         queue_control(std::vector<uint8_t> message);
     void         block();
     void         on_room();
     void         drain_queue();
@@ -503,6 +504,7 @@ private:
     ControlHook                      hook_;
     std::deque<std::vector<uint8_t>> queue_; /* control messages to send */
     size_t                           queue_bytes_ = 0;
+    size_t                           answer_bytes_ = 0; /* of them, answers */
     std::deque<wire::GetReq>         unserved_; /* gets that wait for room */
     std::vector<PeerUser *>          users_;
     std::vector<FlushOp *>           flushes_;
