@@ -348,6 +348,7 @@ void Peer::abandon()
             send_goodbye(control_, wire::kGoodbyeClosed);
         }
     }
+    leave_.abandoned = true;
     leave_.begun = true;
     queue_.clear();
     unserved_.clear();

@@ -265,6 +265,7 @@ private:
     /* How a failed peer takes its leave, see lifecycle.cc. */
     struct Leave {
         bool       begun      = false;
+        bool       abandoned  = false; /* with the interface */
         bool       must_tell  = false; /* the other side may wait for us */
         bool       was_asked  = false; /* it has said goodbye */
         bool       is_stopped = false; /* it puts nothing here any more */
