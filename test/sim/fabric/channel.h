@@ -33,7 +33,6 @@ public:
 
     /** Nothing of what is under way arrives any more. */
     void cut();
-    bool is_cut() const { return cut_; }
     /** Is called when it gives up; once. */
     std::function<void()> on_give_up;
 

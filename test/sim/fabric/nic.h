@@ -23,7 +23,6 @@ struct Nic {
     bool        deaf  = false; /* nothing gets in, the same */
     unsigned    queue_pairs = 0; /* that exist */
     unsigned    most_queue_pairs = 1u << 16;
-    uint64_t    bytes_out = 0, bytes_in = 0;
 
     /* When what is queued will be through. */
     Instant out_free = 0, in_free = 0;
@@ -39,8 +38,6 @@ struct Nic {
         out_free   = std::max(out_free, now) + time_on(*this);
         to.in_free = std::max(out_free + delay + to.delay,
                               to.in_free + time_on(to));
-        bytes_out    += size;
-        to.bytes_in  += size;
         return to.in_free + jitter + to.jitter;
     }
 };

@@ -81,10 +81,6 @@ struct Stream : std::enable_shared_from_this<Stream> {
     void    fail(unsigned side);
     bool    ready(unsigned side) const;
     void    notify(unsigned side);
-    unsigned side_of(const StreamIface *iface) const
-    {
-        return ends[0].iface == iface ? 0 : 1;
-    }
 
     World &world;
     End    ends[2]; /* who connected, who accepted */

@@ -51,19 +51,6 @@ Process &World::add_process(unsigned node, size_t arena)
 
 World::~World() = default;
 
-void World::sweep()
-{
-    std::erase_if(streams_, [](const std::shared_ptr<Stream> &stream) {
-        for (const Stream::End &end : stream->ends) {
-            if (end.iface != nullptr || !end.to_send.empty() ||
-                end.out->under_way() != 0) {
-                return false;
-            }
-        }
-        return true;
-    });
-}
-
 void World::kill(Process &process)
 {
     process.alive = false;

@@ -105,8 +105,6 @@ public:
     /** Connections that exist, in the order in which they were made. */
     std::vector<std::shared_ptr<Stream>> &streams() { return streams_; }
     const std::map<uint32_t, std::shared_ptr<QueuePair>> &queue_pairs() const { return pairs_; }
-    /** Forgets streams that both ends have closed and that carry nothing. */
-    void sweep();
 
     /** Something has happened for which a lane of messages may fail. */
     bool lanes_may_fail = false;

@@ -23,6 +23,12 @@ void fill(uint8_t *to, size_t length, uint64_t seed);
 /** The first that differs; `length` if none does. */
 size_t differs(const uint8_t *at, size_t length, uint64_t seed);
 
+/** Of what is in front of a process's arena, to be read. */
+inline uint64_t library_seed(const Process &process)
+{
+    return 0x5eed0000 + process.index() * 1'000'003u;
+}
+
 /** What a put is to leave in a peer's memory. */
 struct Landing {
     Process *process = nullptr;

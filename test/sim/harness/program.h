@@ -91,15 +91,10 @@ public:
 
     Process    &process() { return process_; }
     RailsIface *rails() const;
-    const std::vector<uint8_t> &packed_key() const { return packed_key_; }
-    /** Bytes in front of the arena that are there to be read. */
-    uint8_t library(size_t at) const;
-
     /** A range of the arena that nobody has used. SIZE_MAX: there is none. */
     size_t take_range(size_t length);
 
     Instant sleeps_since = 0; /* 0: it does not */
-    bool    stopped_script = false;
 
 private:
     struct Remote {
@@ -160,7 +155,6 @@ private:
     bool     flushing_ = false; /* the interface */
     bool     left_     = false;
     Operation *blocked_ = nullptr; /* tries again and again */
-    std::vector<void *> kept_;     /* messages */
 };
 
 } // namespace fuselink::sim

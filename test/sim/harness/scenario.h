@@ -39,6 +39,27 @@ struct Action {
 
 const char *name_of(Action::Kind kind);
 
+inline bool is_operation(Action::Kind kind)
+{
+    return kind <= Action::Kind::GetBack || kind == Action::Kind::Flush ||
+           kind == Action::Kind::Cancel;
+}
+
+inline bool is_message(Action::Kind kind)
+{
+    return kind <= Action::Kind::AmZcopy;
+}
+
+inline bool is_put(Action::Kind kind)
+{
+    return kind >= Action::Kind::PutShort && kind <= Action::Kind::PutOver;
+}
+
+inline bool is_get(Action::Kind kind)
+{
+    return kind >= Action::Kind::GetBcopy && kind <= Action::Kind::GetBack;
+}
+
 /** What happens to programs, by itself. */
 struct Fault {
     enum class Kind : uint8_t {

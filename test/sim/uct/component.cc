@@ -41,8 +41,7 @@ ucs_status_t query_mds(uct_component_t *, uct_md_resource_desc_t **list,
     if (process == nullptr || *list == nullptr) {
         return UCS_OK;
     }
-    const World &world = process->world();
-    auto         add   = [&](const std::string &name) {
+    auto add = [&](const std::string &name) {
         ucs_snprintf_zero((*list)[(*count)++].md_name, UCT_MD_NAME_MAX, "%s",
                           name.c_str());
     };
@@ -56,7 +55,6 @@ ucs_status_t query_mds(uct_component_t *, uct_md_resource_desc_t **list,
             add("sim_rdma" + std::to_string(i));
         }
     }
-    (void)world;
     return UCS_OK;
 }
 

@@ -79,7 +79,7 @@ private:
     Nic                     &remote_nic_;
     std::shared_ptr<Channel> out_, back_;
     std::shared_ptr<Link>    link_;
-    uint64_t                 sent_ = 0, seen_ = 0;
+    uint64_t                 sent_ = 0;
     std::deque<Waiting>      waiting_;
 };
 

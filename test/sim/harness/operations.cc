@@ -1,0 +1,426 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* Program: its operations, from what they are about to what they have left. */
+
+#include "program.h"
+
+#include <cstring>
+
+namespace fuselink::sim {
+namespace {
+
+using Kind = Action::Kind;
+
+/* Of a range that its user has back. */
+constexpr uint64_t kGarbage = 0xdeadbeef;
+
+/* Without bytes there may be no key. */
+uct_rkey_t key_for(const Operation &op, uct_rkey_t rkey)
+{
+    const bool may = op.action.kind != Kind::PutBcopy;
+    return may && op.length == 0 && op.action.seed % 2 == 0 ? 0 : rkey;
+}
+
+} // namespace
+
+/* What it is about, once for all attempts. */
+void Program::prepare(Operation &op)
+{
+    const Action &action = op.action;
+    Endpoint     &at     = *op.endpoint;
+    size_t        most   = SIZE_MAX;
+    const auto   &cap    = attr_.cap;
+    switch (action.kind) {
+    case Kind::AmShort:  most = cap.am.max_short - 8; break;
+    case Kind::AmBcopy:  most = cap.am.max_bcopy - 8; break;
+    case Kind::AmZcopy:  most = cap.am.max_zcopy - 8; break;
+    case Kind::PutShort: most = cap.put.max_short; break;
+    case Kind::PutBcopy: most = cap.put.max_bcopy; break;
+    case Kind::GetBcopy: most = cap.get.max_bcopy; break;
+    default: break;
+    }
+    op.length = std::min(action.length, most);
+    if (is_put(action.kind)) {
+        if (action.kind == Kind::PutOver) {
+            for (const auto &landing : at.fenced) {
+                if (!landing->replaced && landing->length != 0) {
+                    op.landing       = std::make_shared<Landing>(*landing);
+                    op.landing->over = landing;
+                    op.length        = landing->length;
+                    op.target        = landing->at;
+                    break;
+                }
+            }
+        }
+        Program &peer = *remotes_.at(at.peer).program;
+        if (!op.landing) {
+            op.target           = peer.take_range(op.length);
+            op.landing          = std::make_shared<Landing>();
+            op.landing->process = &peer.process_;
+            op.landing->at      = op.target;
+            op.landing->length  = op.length;
+        }
+        op.landing->seed  = action.seed;
+        op.landing->known = false;
+        if (op.target == SIZE_MAX) {
+            op.length = SIZE_MAX;
+            return;
+        }
+    }
+    if (action.kind == Kind::GetBack) {
+        for (const auto &landing : at.fenced) {
+            if (!landing->replaced) {
+                op.reads  = landing;
+                op.length = landing->length;
+                op.target = landing->at;
+            }
+        }
+    }
+    if (is_get(action.kind) && !op.reads) {
+        op.length = std::min(op.length, scenario_.library / 2);
+        op.target = action.seed % (scenario_.library - op.length);
+    }
+    if (is_operation(action.kind) && action.kind != Kind::Flush &&
+        action.kind != Kind::Cancel) {
+        const size_t range = take_range(op.length);
+        if (range == SIZE_MAX) {
+            op.length = SIZE_MAX;
+            return;
+        }
+        op.local = process_.arena() + range;
+        if (is_get(action.kind)) {
+            process_.open(op.local, op.length);
+        } else {
+            fill(op.local, op.length, action.seed);
+        }
+        if (action.own_region && op.length != 0 &&
+            uct_md_mem_reg(md_, op.local, op.length, UCT_MD_MEM_ACCESS_ALL,
+                           &op.memh) != UCS_OK) {
+            op.memh = nullptr;
+        }
+    }
+    if (op.landing) {
+        op.landing->process->open(op.landing->process->arena() + op.target,
+                                  op.length);
+    }
+}
+
+ucs_status_t Program::attempt(Operation &op)
+{
+    const Kind kind = op.action.kind;
+    if (is_message(kind)) {
+        return send_message(op);
+    }
+    if (is_put(kind)) {
+        return put(op);
+    }
+    if (is_get(kind)) {
+        return get(op);
+    }
+    return flush(op);
+}
+
+ucs_status_t Program::send_message(Operation &op)
+{
+    Endpoint      &at     = *op.endpoint;
+    const uint32_t head[] = {at.instance, at.messages};
+    uint64_t       header;
+    memcpy(&header, head, sizeof(header));
+    struct Pack {
+        uint64_t         header;
+        const Operation &op;
+    } pack{header, op};
+    ucs_status_t status;
+    auto        &flow = ledger_.flow(at.instance);
+    /* Before the call: it may be there when that returns. */
+    flow.sent.push_back({op.length, op.action.seed, at.fenced});
+    ++at.messages;
+    switch (op.action.kind) {
+    case Kind::AmShort:
+        status = uct_ep_am_short(at.ep, op.action.am_id, header, op.local,
+                                 static_cast<unsigned>(op.length));
+        break;
+    case Kind::AmBcopy: {
+        ssize_t sent = uct_ep_am_bcopy(
+            at.ep, op.action.am_id,
+            [](void *to, void *arg) {
+                auto *p = static_cast<Pack *>(arg);
+                memcpy(to, &p->header, sizeof(p->header));
+                memcpy(static_cast<char *>(to) + sizeof(p->header),
+                       p->op.local, p->op.length);
+                return sizeof(p->header) + p->op.length;
+            },
+            &pack, 0);
+        status = sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
+        break;
+    }
+    default: {
+        uct_iov_t iov{op.local, op.length,
+                      op.memh != nullptr ? op.memh : memh_, 0, 1};
+        status = uct_ep_am_zcopy(at.ep, op.action.am_id, &header,
+                                 sizeof(header), &iov, 1, 0, &op.comp);
+    }
+    }
+    if (UCS_STATUS_IS_ERR(status)) {
+        flow.sent.pop_back();
+        --at.messages;
+    } else {
+        world_.count(Count::Messages);
+    }
+    return status;
+}
+
+ucs_status_t Program::put(Operation &op)
+{
+    Endpoint      &at     = *op.endpoint;
+    const Remote  &remote = remotes_.at(at.peer);
+    const uint64_t to     = reinterpret_cast<uintptr_t>(
+        op.landing->process->arena() + op.target);
+    if (op.landing->over) {
+        op.landing->over->replaced = true;
+    }
+    ucs_status_t status;
+    switch (op.action.kind) {
+    case Kind::PutShort:
+        status = uct_ep_put_short(at.ep, op.length == 0 ? nullptr : op.local,
+                                  static_cast<unsigned>(op.length), to,
+                                  key_for(op, remote.key.rkey));
+        break;
+    case Kind::PutBcopy: {
+        ssize_t sent = uct_ep_put_bcopy(
+            at.ep,
+            [](void *out, void *arg) {
+                auto *p = static_cast<Operation *>(arg);
+                memcpy(out, p->local, p->length);
+                return p->length;
+            },
+            &op, to, remote.key.rkey);
+        status = sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
+        break;
+    }
+    default: {
+        uct_iov_t iov{op.local, op.length,
+                      op.memh != nullptr ? op.memh : memh_, 0, 1};
+        status = uct_ep_put_zcopy(at.ep, &iov, 1, to,
+                                  key_for(op, remote.key.rkey), &op.comp);
+    }
+    }
+    if (!UCS_STATUS_IS_ERR(status)) {
+        world_.count(Count::Puts);
+        ledger_.note(op.landing);
+        at.begun.push_back(op.landing);
+        at.unflushed.push_back(op.landing);
+    }
+    return status;
+}
+
+ucs_status_t Program::get(Operation &op)
+{
+    Endpoint      &at     = *op.endpoint;
+    const Remote  &remote = remotes_.at(at.peer);
+    const uint64_t from   = reinterpret_cast<uintptr_t>(
+        remote.program->process_.arena() + op.target);
+    ucs_status_t status;
+    if (op.action.kind == Kind::GetBcopy) {
+        status = uct_ep_get_bcopy(
+            at.ep,
+            [](void *arg, const void *data, size_t length) {
+                auto *p = static_cast<Operation *>(arg);
+                if (length != p->length) {
+                    p->program->violate(*p, "unpacks another length");
+                } else if (length != 0) {
+                    memcpy(p->local, data, length);
+                }
+            },
+            &op, op.length, from, key_for(op, remote.key.rkey), &op.comp);
+    } else {
+        uct_iov_t iov{op.local, op.length,
+                      op.memh != nullptr ? op.memh : memh_, 0, 1};
+        status = uct_ep_get_zcopy(at.ep, &iov, 1, from,
+                                  key_for(op, remote.key.rkey), &op.comp);
+    }
+    if (!UCS_STATUS_IS_ERR(status)) {
+        world_.count(Count::Gets);
+    }
+    return status;
+}
+
+ucs_status_t Program::flush(Operation &op)
+{
+    const bool cancel = op.action.kind == Kind::Cancel;
+    world_.count(Count::Flushes);
+    op.covers = op.endpoint->unflushed;
+    return uct_ep_flush(op.endpoint->ep,
+                        cancel ? UCT_FLUSH_FLAG_CANCEL : 0, &op.comp);
+}
+
+/* False if it is to be tried again. */
+bool Program::settle(Operation &op, ucs_status_t status)
+{
+    if (op.state != Operation::State::New) {
+        return true; /* it ended inside the call, or has gone with its endpoint */
+    }
+    if (status == UCS_INPROGRESS) {
+        op.state = Operation::State::Open;
+        return true;
+    }
+    if (status != UCS_ERR_NO_RESOURCE) {
+        end(op, status);
+        return true;
+    }
+    if (op.action.queue || op.endpoint->waiting != 0) {
+        if (op.endpoint->ep == nullptr) {
+            end(op, UCS_ERR_CANCELED);
+            return true;
+        }
+        ucs_status_t added = uct_ep_pending_add(op.endpoint->ep, &op.req, 0);
+        if (added == UCS_OK) {
+            op.state = Operation::State::Waiting;
+            ++op.endpoint->waiting;
+            return true;
+        }
+    }
+    return false;
+}
+
+ucs_status_t Program::on_room(uct_pending_req_t *req)
+{
+    auto        *op      = ucs_container_of(req, Operation, req);
+    Program     &program = *op->program;
+    op->state            = Operation::State::New;
+    ucs_status_t status  = program.attempt(*op);
+    if (status == UCS_ERR_NO_RESOURCE) {
+        op->state = Operation::State::Waiting;
+        return UCS_ERR_NO_RESOURCE;
+    }
+    if (op->endpoint->waiting != 0) {
+        --op->endpoint->waiting;
+    }
+    program.settle(*op, status);
+    return UCS_OK;
+}
+
+void Program::on_end(uct_completion_t *comp)
+{
+    auto *op = reinterpret_cast<Operation *>(comp);
+    op->program->end(*op, comp->status);
+}
+
+void Program::violate(const Operation &op, const std::string &what) const
+{
+    world_.journal().violate(std::string(name_of(op.action.kind)) + " " +
+                             std::to_string(op.action.number) + " of process " +
+                             std::to_string(process_.index()) + " to " +
+                             std::to_string(op.endpoint->peer) + ", " +
+                             std::to_string(op.length) + " bytes, " + what);
+}
+
+void Program::end(Operation &op, ucs_status_t status)
+{
+    world_.journal().note("ends", process_.index(), op.action.number,
+                          static_cast<uint64_t>(-status));
+    if (op.state == Operation::State::Ended) {
+        violate(op, "ends twice");
+        return;
+    }
+    if (op.state == Operation::State::Dropped) {
+        violate(op, "ends though its endpoint is destroyed");
+        return;
+    }
+    op.state  = Operation::State::Ended;
+    op.status = status;
+    if (status == UCS_OK) {
+        if (is_put(op.action.kind) && op.action.kind != Kind::PutShort &&
+            op.action.kind != Kind::PutBcopy) {
+            check_put(op);
+        } else if (is_get(op.action.kind)) {
+            check_get(op);
+        } else if (op.action.kind == Kind::Flush) {
+            for (const auto &landing : op.covers) {
+                if (!landing->failed && !landing->replaced &&
+                    differs(landing->process->arena() + landing->at,
+                            landing->length, landing->seed) !=
+                        landing->length) {
+                    violate(op, "ends before a put of " +
+                                    std::to_string(landing->length) +
+                                    " bytes is there");
+                }
+            }
+        }
+    } else {
+        world_.count(Count::OpsFailed);
+        if (op.landing) {
+            op.landing->failed = true;
+        }
+        if (!ledger_.excused(process_.index(), op.endpoint->peer) &&
+            !op.endpoint->cancelled && !gone()) {
+            violate(op, std::string("fails: ") + ucs_status_string(status));
+        }
+    }
+    give_back(op, status == UCS_OK);
+    if (op.action.kind == Kind::Cancel && op.endpoint->ep != nullptr) {
+        for (const auto &other : operations_) {
+            if (other->endpoint == op.endpoint && other.get() != &op &&
+                other->state == Operation::State::Open) {
+                violate(*other, "is open behind a cancel");
+            }
+        }
+        op.endpoint->failed = true; /* it is closed soon */
+    }
+}
+
+void Program::check_put(Operation &op)
+{
+    Landing &landing = *op.landing;
+    if (landing.replaced) {
+        return;
+    }
+    const size_t at = differs(landing.process->arena() + landing.at,
+                              landing.length, landing.seed);
+    if (at != landing.length) {
+        violate(op, "ends before byte " + std::to_string(at) + " is there");
+    }
+    landing.known = true;
+}
+
+void Program::check_get(Operation &op)
+{
+    if (op.reads) {
+        if (!op.reads->replaced && !op.reads->failed &&
+            differs(op.local, op.length, op.reads->seed) != op.length) {
+            violate(op, "does not bring what was put in front of a fence");
+        }
+        return;
+    }
+    const Program &peer = *remotes_.at(op.endpoint->peer).program;
+    const size_t   at   = differs(op.local, op.length,
+                                  library_seed(peer.process_) + op.target);
+    if (at != op.length) {
+        violate(op, "ends before byte " + std::to_string(at) + " is there");
+    }
+}
+
+/* The user has his memory back, and uses it for something else. */
+void Program::give_back(Operation &op, bool well)
+{
+    if (op.memh != nullptr) {
+        uct_md_mem_dereg(md_, op.memh);
+        op.memh = nullptr;
+    }
+    if (op.landing && well && op.landing->known) {
+        Landing &landing = *op.landing;
+        landing.process->close(landing.process->arena() + landing.at,
+                               landing.length);
+    }
+    if (op.local == nullptr) {
+        return;
+    }
+    if (is_get(op.action.kind)) {
+        process_.close(op.local, op.length);
+    }
+    fill(op.local, op.length, kGarbage);
+    ledger_.keep(process_, static_cast<size_t>(op.local - process_.arena()),
+                 op.length, kGarbage);
+}
+
+} // namespace fuselink::sim
