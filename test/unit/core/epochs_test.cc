@@ -1,5 +1,5 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#include "transfer/epochs.h"
+#include "conn/epochs.h"
 
 #include <gtest/gtest.h>
 #include <random>

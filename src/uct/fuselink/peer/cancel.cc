@@ -20,7 +20,7 @@ constexpr sched::Nanos kCancelTime = sched::Nanos::seconds(1);
 void Peer::user_op_ended(PeerUser *user)
 {
     if (user != nullptr && --user->open == 0 && user->cancelling) {
-        engine_.defer(*this);
+        defer();
     }
 }
 
@@ -31,7 +31,7 @@ ucs_status_t Peer::cancel(PeerUser &user, uct_completion_t *comp)
         user.cancel_until = engine_.now() + kCancelTime;
         bulk_.cancel(user);
         cancel_gets(user);
-        engine_.defer(*this);
+        defer();
     }
     end_flushes(&user, UCS_ERR_CANCELED);
     if (std::find(users_.begin(), users_.end(), &user) == users_.end()) {
@@ -76,10 +76,10 @@ void Peer::check_cancels()
         if (user->open != 0) {
             if (!failed() && engine_.now() > user->cancel_until) {
                 ucs_debug("fuselink: peer %016lx does not let go of what was "
-                          "cancelled", uuid_);
+                          "cancelled", uuid());
                 fail(UCS_ERR_ENDPOINT_TIMEOUT);
             }
-            engine_.defer(*this);
+            defer();
             continue;
         }
         user->cancelling = false;
@@ -121,7 +121,7 @@ void Peer::detach(PeerUser &user)
     users_.erase(std::find(users_.begin(), users_.end(), &user));
     note_queued();
     if (failed()) {
-        engine_.defer(*this); /* it may have been the last */
+        defer(); /* it may have been the last */
     }
 }
 

@@ -72,7 +72,7 @@ void Peer::strict_repeat()
 {
     fence_begun();
     strict_used_ = true;
-    engine_.defer(*this);
+    defer();
 }
 
 void Peer::end_strict()
@@ -168,7 +168,7 @@ void Peer::flush_lane_for_fence()
         delete fence;
     }
     if (lane_fence_due_) {
-        engine_.defer(*this);
+        defer();
         return;
     }
     lane_puts_ = false;

@@ -56,16 +56,16 @@ void Peer::on_hello(const wire::Hello &hello, const wire::RailTable &table)
     if (bulk_.set_table(table) == 0) {
         ucs_error("fuselink: no rail for bulk data to peer %016lx: none of "
                   "its %zu NIC ports is reached from a port in "
-                  "UCX_FUSELINK_DEVICES", uuid_, table.rails.size());
+                  "UCX_FUSELINK_DEVICES", uuid(), table.rails.size());
         no_paths_ = true; /* the peer must hear our table first */
         drain_queue();
         return;
     }
-    if (hello.receiver != session_ && bulk_.may_use_messages()) {
+    if (hello.receiver != session() && bulk_.may_use_messages()) {
         /* The peer may not know this connection yet, and would drop bulk data
          * that overtakes our hello: it waits until the lane has told. */
         hello_fence_due_ = true; /* not from inside the rail's callback */
-        engine_.defer(*this);
+        defer();
     }
     start_lane();
     bulk_.pump();
@@ -138,7 +138,7 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
         break; /* handled by the engine, which may not know the peer yet */
     }
     ucs_debug("fuselink: control message of unknown type %d from %016lx",
-              header.type, uuid_);
+              header.type, uuid());
 }
 
 } // namespace fuselink

@@ -79,7 +79,7 @@ void Peer::on_key_data(const void *data, size_t length)
     }
     auto it = key_requests_.find(reply.token);
     if (it == key_requests_.end()) {
-        ucs_debug("fuselink: keys that nobody asked for from %016lx", uuid_);
+        ucs_debug("fuselink: keys that nobody asked for from %016lx", uuid());
         return;
     }
     std::shared_ptr<NicKeys> keys = std::move(it->second);
@@ -185,7 +185,7 @@ void Peer::on_data_part(const wire::DataPart &part, const char *data,
     if (!whole) {
         status = UCS_ERR_IO_ERROR;
         ucs_debug("fuselink: peer %016lx: part of a chunk without those before",
-                  uuid_);
+                  uuid());
     } else if (find_target(part, length, target) &&
                onto_gpu_.goes_on(part, target.get != nullptr ? &target.op :
                                                                nullptr)) {
@@ -213,7 +213,7 @@ void Peer::on_data_part(const wire::DataPart &part, const char *data,
     }
     if (status != UCS_OK && whole) {
         ucs_error("fuselink: %zu bytes of bulk data of peer %016lx are for "
-                  "memory that it may not write: dropped", length, uuid_);
+                  "memory that it may not write: dropped", length, uuid());
     }
     if ((status != UCS_OK && whole) || (part.place & wire::kPartLast)) {
         open = 0;

@@ -28,8 +28,8 @@ void Peer::on_slot_ask(const void *data, size_t length)
         SlotLedger &ledger = slots.ledger();
         const uint32_t most = static_cast<uint32_t>(
             (engine_.max_message() - sizeof(grant)) / sizeof(wire::SlotName));
-        const uint32_t want = std::min(ask.want, ledger.lent(session_) + most);
-        for (const SlotLoan &loan : ledger.lend(session_, want)) {
+        const uint32_t want = std::min(ask.want, ledger.lent(session()) + most);
+        for (const SlotLoan &loan : ledger.lend(session(), want)) {
             names.push_back({loan.slot, loan.turn});
         }
         const RegionKey &key = slots.region().key;
@@ -37,7 +37,7 @@ void Peer::on_slot_ask(const void *data, size_t length)
         grant.region_key = key.key;
         grant.region_id  = key.id;
         grant.size       = static_cast<uint32_t>(slots.size());
-        if (ledger.lent(session_) < std::min(ask.want, ledger.share())) {
+        if (ledger.lent(session()) < std::min(ask.want, ledger.share())) {
             recall_slots();
         }
     }
@@ -68,10 +68,10 @@ void Peer::on_slot_back(const void *data, size_t length)
         return;
     }
     wire::for_names(back, data, length, [&](const wire::SlotName &name) {
-        if (!engine_.slots_in().ledger().give_back(session_,
+        if (!engine_.slots_in().ledger().give_back(session(),
                                                    {name.slot, name.turn})) {
             ucs_debug("fuselink: peer %016lx gives back a slot that it does "
-                      "not have", uuid_);
+                      "not have", uuid());
         }
     });
 }
@@ -86,9 +86,9 @@ void Peer::on_slot_full(const wire::DataPart &part, const wire::InSlot &in)
     }
     arrival.from = wire::chunk_mark(arrival.from, part.chunk);
     if (!engine_.has_hop() ||
-        !engine_.slots_in().ledger().fill(session_, loan)) {
+        !engine_.slots_in().ledger().fill(session(), loan)) {
         ucs_error("fuselink: peer %016lx has filled slot %u, which it does not "
-                  "have: dropped", uuid_, loan.slot);
+                  "have: dropped", uuid(), loan.slot);
         onto_gpu_.no_copy(part, Landings::kNoSlot, UCS_ERR_INVALID_PARAM);
         return;
     }
@@ -97,7 +97,7 @@ void Peer::on_slot_full(const wire::DataPart &part, const wire::InSlot &in)
     if (in.length == 0 || in.length > slots.size() ||
         !find_target(part, in.length, target)) {
         ucs_error("fuselink: %u bytes of bulk data of peer %016lx are for "
-                  "memory that it may not write: dropped", in.length, uuid_);
+                  "memory that it may not write: dropped", in.length, uuid());
         onto_gpu_.no_copy(part, loan.slot, UCS_ERR_INVALID_ADDR);
         return;
     }
@@ -145,12 +145,12 @@ void Peer::end_lending()
     onto_gpu_.end();
     SlotLedger    &ledger = engine_.slots_in().ledger();
     const uint32_t before = ledger.lost();
-    ledger.forget(session_, may_still_write());
+    ledger.forget(session(), may_still_write());
     /* Where the interface closes its slots go as well. */
     if (ledger.lost() != before && !leave_.abandoned) {
         ucs_warn("fuselink: peer %016lx went without a word and may still write "
                  "to %u slots of the host's memory: they are not used again, "
-                 "of %u are %u left (UCX_FUSELINK_RELAY_MEMORY)", uuid_,
+                 "of %u are %u left (UCX_FUSELINK_RELAY_MEMORY)", uuid(),
                  ledger.lost() - before, ledger.size(),
                  ledger.size() - ledger.lost());
     }

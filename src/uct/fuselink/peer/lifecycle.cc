@@ -37,14 +37,14 @@ constexpr sched::Nanos kFlushTime = sched::Nanos::seconds(1);
 void Peer::fail(ucs_status_t status)
 {
     if (failed()) {
-        engine_.defer(*this);
+        defer();
         return;
     }
-    ucs_debug("fuselink: peer %016lx failed: %s", uuid_,
+    ucs_debug("fuselink: peer %016lx failed: %s", uuid(),
               ucs_status_string(status));
     failed_     = status;
     obstacles_ |= kFailed;
-    engine_.defer(*this);
+    defer();
 }
 
 void Peer::fail_as_told(ucs_status_t status)
@@ -77,7 +77,7 @@ void Peer::say_lane_failed()
     ucs_warn("fuselink: rail %s, over which messages go to peer %016lx, has "
              "failed (%s): the connection has failed, and programs that do not "
              "handle that, as those with MPI, may wait for ever",
-             rail_->name().c_str(), uuid_,
+             rail_->name().c_str(), uuid(),
              ucs_status_string(leave_.lane_status));
     leave_.why_said = true;
 }
@@ -107,7 +107,7 @@ void Peer::say_why()
     } else if (leave_.had_open) {
         ucs_warn("fuselink: peer %016lx has closed its interface with "
                  "operations of this process open: they end with '%s'",
-                 uuid_, ucs_status_string(failed_));
+                 uuid(), ucs_status_string(failed_));
     }
 }
 
@@ -172,7 +172,7 @@ void Peer::advance_leave()
         } else if (late) {
             ucs_warn("fuselink: peer %016lx did not confirm within %g s that "
                      "it has stopped: gets from it end with '%s' although it "
-                     "may still write to their memory", uuid_,
+                     "may still write to their memory", uuid(),
                      kLeaveTime.as_seconds(), ucs_status_string(failed_));
             bulk_.close(); /* so that at least no NIC does */
             end_gets(failed_, true);
@@ -189,7 +189,7 @@ void Peer::advance_leave()
         check_cancels();
         return;
     }
-    engine_.defer(*this);
+    defer();
 }
 
 /* True when all is said, or cannot be. */
@@ -291,7 +291,7 @@ void Peer::on_goodbye(const wire::ControlHeader &header, const void *data,
         leave_.closed_there = leave_.is_gone = true;
     }
     auto status = static_cast<ucs_status_t>(message.status);
-    ucs_debug("fuselink: peer %016lx says goodbye: %s", uuid_,
+    ucs_debug("fuselink: peer %016lx says goodbye: %s", uuid(),
               status < 0 && status > UCS_ERR_LAST ? ucs_status_string(status) :
                                                     "no reason");
     fail_as_told(UCS_ERR_CONNECTION_RESET);

@@ -75,7 +75,7 @@ bool is_callers_error(ucs_status_t status)
 } // namespace
 
 Peer::Peer(Engine &engine, uint64_t uuid, uint32_t session)
-    : engine_(engine), uuid_(uuid), session_(session), hook_{},
+    : Connection(uuid, session), engine_(engine), hook_{},
       put_sn_(uint64_t{session} << 32), put_last_(put_sn_),
       put_requested_(put_sn_), put_acked_(put_sn_), bulk_fence_(put_sn_),
       bulk_(*this)
@@ -92,6 +92,11 @@ Peer::~Peer()
     for (FlushOp *op : flushes_) {
         delete op;
     }
+}
+
+void Peer::defer()
+{
+    engine_.defer(*this);
 }
 
 void Peer::run_deferred()
@@ -142,7 +147,7 @@ void Peer::run_deferred()
     check_cancels();
     if (failed() && !leave_.begun) {
         if (awaits_goodbye()) {
-            engine_.defer(*this);
+            defer();
             return;
         }
         begin_leave();
@@ -201,7 +206,7 @@ void Peer::block()
          * a loop without end. */
         hook_.queued = false;
         room_later_  = true;
-        engine_.defer(*this);
+        defer();
     }
 }
 
@@ -246,7 +251,7 @@ void Peer::stamp(void *head) const
     wire::ControlHeader header;
     memcpy(&header, head, sizeof(header));
     header.version = wire::kProtocolVersion;
-    header.session = session_;
+    header.session = session();
     header.sender  = engine_.uuid();
     memcpy(head, &header, sizeof(header));
 }
@@ -282,7 +287,7 @@ void Peer::queue_control(std::vector<uint8_t> message)
     if (is_answer(message)) {
         if (answer_bytes_ + message.size() > kMaxAnswers) {
             ucs_error("fuselink: peer %016lx asks on and takes no answers, of "
-                      "which %zu bytes wait: given up", uuid_, answer_bytes_);
+                      "which %zu bytes wait: given up", uuid(), answer_bytes_);
             fail(UCS_ERR_EXCEEDS_LIMIT);
             return;
         }
@@ -340,7 +345,7 @@ ucs_status_t Peer::pending_add(PeerUser &user, uct_pending_req_t *req)
         return UCS_ERR_BUSY; /* try again, or see the failure */
     }
     if (obstacles_ == kQueued) {
-        engine_.defer(*this); /* nothing else would bring it up */
+        defer(); /* nothing else would bring it up */
     }
     uct_pending_req_queue_push(&user.pending, req);
     ++user.queued;
@@ -410,7 +415,7 @@ void Peer::dispatch_users()
     if ((obstacles_ & kQueued) && obstacle_status() == UCS_OK) {
         /* A request was refused although there is room again by now: nothing
          * else would bring it up. */
-        engine_.defer(*this);
+        defer();
     }
     dispatching_ = false;
 }

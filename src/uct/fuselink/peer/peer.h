@@ -2,11 +2,12 @@
 #ifndef FUSELINK_PEER_PEER_H
 #define FUSELINK_PEER_PEER_H
 
+#include "../conn/connection.h"
+#include "../conn/epochs.h"
 #include "../memory/region_table.h"
 #include "../memory/remote_key.h"
 #include "../rail/pairs.h"
 #include "../transfer/bulk.h"
-#include "../transfer/epochs.h"
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "../wire/messages.h"
@@ -43,7 +44,7 @@ struct Get;
  *
  * One thread at a time (the worker's).
  */
-class Peer {
+class Peer final : public Connection {
 public:
     /* Limits of a message without copying, beside those of the rails. */
     static constexpr size_t kMaxUserHeader = 504;
@@ -66,8 +67,6 @@ public:
      *  telling anybody. */
     void detach(PeerUser &user);
 
-    uint64_t uuid() const { return uuid_; }
-    uint32_t session() const { return session_; }
     /** The peer's number for the connection; 0: it has not said hello. */
     uint32_t peer_session() const { return peer_session_; }
     /** Has a control lane, or will have one soon. */
@@ -75,7 +74,6 @@ public:
     {
         return control_ != nullptr || (obstacles_ & kConnecting) != 0;
     }
-    bool     failed() const { return failed_ != UCS_OK; }
     Engine  &engine() const { return engine_; }
 
     /* Operations of a user's endpoint; UCT's contract. The first is here because
@@ -132,11 +130,9 @@ public:
     /** Bytes of a get came over a path. */
     void on_landed(Get &get, uint64_t length);
 
-    /** A fuselink message on the control lane; queued if the lane is full.
-     *  `head` begins with a ControlHeader, of which this fills in what is the
-     *  same for all messages. */
     void send_control(void *head, size_t head_length,
-                      const void *body = nullptr, size_t body_length = 0);
+                      const void *body = nullptr,
+                      size_t body_length = 0) override;
 
     /** A get of the peer has been served. */
     void on_served() { serve_waiting(); }
@@ -151,7 +147,8 @@ public:
     void on_lane_error(uct_ep_h ep, ucs_status_t status);
 
     /** Marks the peer as failed; the rest follows from progress. */
-    void fail(ucs_status_t status);
+    void fail(ucs_status_t status) override;
+    void defer() override;
     /** The same, when the peer itself has given this connection up. */
     void fail_as_told(ucs_status_t status);
     /** The interface closes: all operations end now. */
@@ -458,8 +455,6 @@ private:
     static void         on_sent(uct_completion_t *comp);
 
     Engine        &engine_;
-    const uint64_t uuid_;
-    const uint32_t session_;
     uint32_t       peer_session_ = 0;
     unsigned       obstacles_ = 0;
     uct_ep_h       control_   = nullptr; /* hello_ or the one of lane_ */
@@ -472,7 +467,6 @@ private:
     unsigned       lane_fences_ = 0;     /* flushes for a fence, not ended */
     bool           lane_fence_due_ = false; /* one that has not begun */
     bool           hello_fence_due_ = false; /* see on_hello() */
-    ucs_status_t   failed_    = UCS_OK;
     bool           table_known_ = false;
     bool           no_paths_    = false; /* fails once hello is said */
     bool           hello_taken_ = false; /* the lane took a message */

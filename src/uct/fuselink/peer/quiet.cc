@@ -40,7 +40,7 @@ void Peer::on_path_broken(const void *data, size_t length)
     arrival.empty    = 0;
     arrival.after    = engine_.now() + kInNetwork;
     bulk_.on_peer_broke(message.rail, message.from);
-    engine_.defer(*this);
+    defer();
 }
 
 /* From progress: polls an interface, and ends endpoints. */
@@ -52,7 +52,7 @@ void Peer::quieten()
         }
         const auto [from, own] = path;
         if (!quiet(from, own, arrival)) {
-            engine_.defer(*this);
+            defer();
             continue;
         }
         if (failed()) {

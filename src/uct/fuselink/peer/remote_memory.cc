@@ -373,7 +373,7 @@ void Peer::on_get_data(const void *data, size_t length)
     if (get == nullptr || get->peer != this || !get->by_message ||
         reply.offset != get->landed || size > get->length - get->landed) {
         ucs_debug("fuselink: get data that nobody asked for from %016lx",
-                  uuid_);
+                  uuid());
         return;
     }
     const char *payload = static_cast<const char *>(data) + sizeof(reply);

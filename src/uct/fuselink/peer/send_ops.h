@@ -3,7 +3,7 @@
 #define FUSELINK_PEER_SEND_OPS_H
 
 #include "../pool.h"
-#include "../transfer/epochs.h"
+#include "../conn/epochs.h"
 #include "../ucx.h"
 
 #include <optional>

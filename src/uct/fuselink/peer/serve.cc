@@ -26,12 +26,12 @@ void Peer::on_get_request(const void *data, size_t length)
 {
     wire::GetReq request;
     if (!wire::parse(data, length, request)) {
-        ucs_debug("fuselink: short get request from %016lx", uuid_);
+        ucs_debug("fuselink: short get request from %016lx", uuid());
         return;
     }
     if (unserved_.size() == kMaxUnserved) {
         ucs_error("fuselink: peer %016lx asks for more than %zu gets at once: "
-                  "given up", uuid_, kMaxUnserved);
+                  "given up", uuid(), kMaxUnserved);
         fail(UCS_ERR_EXCEEDS_LIMIT);
         return;
     }
@@ -147,7 +147,7 @@ void Peer::on_put_data(const void *data, size_t length)
     if (on_gpu ? !regions.contains(key, put.remote, size) :
                  !regions.copy_in(key, put.remote, bytes, size)) {
         ucs_error("fuselink: put of %zu bytes from peer %016lx outside of the "
-                  "memory that its key names: dropped", size, uuid_);
+                  "memory that its key names: dropped", size, uuid());
         return;
     }
     auto *to = reinterpret_cast<char *>(static_cast<uintptr_t>(put.remote));

@@ -28,12 +28,12 @@ ucs_status_t Peer::connect(const wire::RailTable &address, bool later)
     if (ways_.empty()) {
         ucs_error("fuselink: no rail of this process reaches peer %016lx; "
                   "UCX_FUSELINK_DEVICES must name a NIC port that both have",
-                  uuid_);
+                  uuid());
         return UCS_ERR_UNREACHABLE;
     }
     obstacles_ |= kConnecting;
     if (later || engine_.poller().busy()) {
-        engine_.defer(*this);
+        defer();
         return UCS_OK;
     }
     return connect_now();
@@ -41,7 +41,7 @@ ucs_status_t Peer::connect(const wire::RailTable &address, bool later)
 
 uint64_t Peer::common_number() const
 {
-    uint64_t mix = engine_.uuid() ^ uuid_;
+    uint64_t mix = engine_.uuid() ^ uuid();
     mix ^= mix >> 32;
     return mix ^ (mix >> 16);
 }
@@ -63,7 +63,7 @@ void Peer::add_ways(const wire::RailTable &address)
         for (size_t k = 0; k < theirs.size(); ++k) {
             const auto &remote = theirs[(mix + k) % theirs.size()];
             Rail::Route route  = Rail::route_to(engine_.host().network(),
-                                                 remote, engine_.uuid(), uuid_);
+                                                 remote, engine_.uuid(), uuid());
             Rail       *best   = nullptr;
             for (const auto &rail : rails) {
                 bool fits = own_route ? rail->traits().routed_by_ip &&
@@ -124,7 +124,7 @@ void Peer::learn_ways(const wire::Hello &hello, const wire::RailTable &table)
         their_way_ = static_cast<size_t>(theirs - ways_.begin());
     }
     if (hello_ == nullptr) {
-        engine_.defer(*this); /* there may be one to try */
+        defer(); /* there may be one to try */
     } else if (is_unanswered() && !rail_->traits().stream) {
         if (untried_way() == their_way_) {
             engine_.contacts().await(*this, FirstContacts::kImpatience);
@@ -175,7 +175,7 @@ ucs_status_t Peer::connect_now()
         return UCS_OK;
     }
     ucs_error("fuselink: peer %016lx does not answer on any of the %zu rails "
-              "that reach it", uuid_, ways_.size());
+              "that reach it", uuid(), ways_.size());
     return UCS_ERR_UNREACHABLE;
 }
 
@@ -231,10 +231,10 @@ void Peer::try_another_way()
         return;
     }
     ucs_debug("fuselink: peer %016lx has not answered over %s: trying another "
-              "rail", uuid_, rail_->name().c_str());
+              "rail", uuid(), rail_->name().c_str());
     spares_.keep({way_, hello_, way_since_});
     leave_way();
-    engine_.defer(*this); /* connects */
+    defer(); /* connects */
 }
 
 /* One that was tried before has come about, and so far nothing went over
@@ -267,7 +267,7 @@ void Peer::name_silent_ways()
         way.rail->said_silent = true; /* there may be a thousand peers */
         ucs_warn("fuselink: rail %s has no answer from rail %d of peer %016lx "
                  "after %g s, and rail %s has: first messages go there",
-                 way.rail->name().c_str(), way.remote.index, uuid_,
+                 way.rail->name().c_str(), way.remote.index, uuid(),
                  FirstContacts::kPatience.as_seconds(), rail_->name().c_str());
     });
 }
@@ -287,19 +287,19 @@ void Peer::on_lane_error(uct_ep_h ep, ucs_status_t status)
     if (ep == leave_.ep) {
         leave_.ep_failed = true;
         leave_.said = leave_.said_stopped = false;
-        engine_.defer(*this);
+        defer();
     } else if (ep == hello_ && !hello_taken_ && !failed()) {
         /* Perhaps inside a call that was going to send more: nothing may until
          * next_way() was there. */
         way_failed_  = true;
         obstacles_  |= kConnecting;
-        engine_.defer(*this);
+        defer();
     } else if (ep == control_) {
         leave_.lane_broken = true;
         leave_.said = leave_.said_stopped = false;
         fail_with_lane(status, false);
     } else if (lane_ && ep == lane_->ep() && lane_->on_error()) {
-        engine_.defer(*this);
+        defer();
     } else if (!spares_.on_error(ep) && !bulk_.on_path_error(ep, status)) {
         fail(status);
     }

@@ -12,7 +12,7 @@ namespace fuselink {
  * both directions: any rule that both can apply to their ids. */
 bool Peer::asks_for_lane() const
 {
-    return engine_.uuid() < uuid_;
+    return engine_.uuid() < uuid();
 }
 
 /* A pair that connects by name, of a rail of ours and one of the peer's by their
@@ -98,7 +98,7 @@ void Peer::on_lane_step(const wire::RailAddr &message,
     }
     if (!lane_ || !lane_->meant(message)) {
         ucs_debug("fuselink: peer %016lx wants a lane that is not ours",
-                  uuid_);
+                  uuid());
         return;
     }
     ucs_status_t status = lane_->on_message(*this, message, address);
@@ -130,7 +130,7 @@ void Peer::lane_settled()
         lane_remote_ = lane_->remote().index;
     }
     obstacles_ &= ~kWiring;
-    engine_.defer(*this); /* dispatches what has waited */
+    defer(); /* dispatches what has waited */
 }
 
 /* The key for small puts and gets on the control lane itself;

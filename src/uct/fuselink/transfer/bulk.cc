@@ -98,7 +98,7 @@ void BulkSender::pump()
      * and aborts if the connection broke meanwhile in a call of ours. */
     if (streams_ && peer_.engine().poller().busy()) {
         later_ = true;
-        peer_.engine().defer(peer_);
+        peer_.defer();
         return;
     }
     pumping_ = true;
@@ -348,7 +348,7 @@ void BulkSender::block(Path &path)
      * the path is full, but what all of its rail share. Asking again at once
      * would be a loop without end. */
     path.retry = retry_ = true;
-    peer_.engine().defer(peer_);
+    peer_.defer();
 }
 
 ucs_status_t BulkSender::on_hook(uct_pending_req_t *req)

@@ -9,7 +9,7 @@
 #include "../wire/address.h"
 #include "../wire/messages.h"
 #include "credits.h"
-#include "epochs.h"
+#include "../conn/epochs.h"
 #include "path.h"
 #include "receiver_view.h"
 

@@ -202,7 +202,7 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
             /* No path is whole, or none that can: TCP cannot read what a get
              * has begun to. mend() sees to it. */
             starved_ = true;
-            peer_.engine().defer(peer_);
+            peer_.defer();
         }
         return pick;
     }

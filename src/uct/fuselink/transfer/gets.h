@@ -5,7 +5,7 @@
 #include "../host/random_numbers.h"
 #include "../ucx.h"
 #include "../wire/messages.h"
-#include "epochs.h"
+#include "../conn/epochs.h"
 
 #include <deque>
 #include <vector>

@@ -78,7 +78,7 @@ void BulkSender::break_path(Path &path, ucs_status_t status)
     path.until   = peer_.engine().now() + kEnd;
     ++mending_;
     planned_ = false;
-    peer_.engine().defer(peer_);
+    peer_.defer();
 }
 
 /* Keeps a chunk that ended with an error for another path. */
@@ -117,7 +117,7 @@ bool BulkSender::mend()
         })) {
         revive(now); /* nobody else would look at the clock */
         pump();
-        peer_.engine().defer(peer_);
+        peer_.defer();
     }
     return true;
 }
@@ -144,7 +144,7 @@ void BulkSender::mend(Path &path, sched::Nanos now)
             tear_down(path);
         }
     } else {
-        peer_.engine().defer(peer_);
+        peer_.defer();
     }
 }
 
@@ -263,7 +263,7 @@ void BulkSender::on_path_quiet(const wire::PathQuiet &message)
             finish(transfer);
         }
     }
-    peer_.engine().defer(peer_);
+    peer_.defer();
     pump();
 }
 

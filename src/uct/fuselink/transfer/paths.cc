@@ -78,7 +78,7 @@ void BulkSender::leave_out(Path &path)
 {
     path.state = Path::State::Out;
     out_       = true;
-    peer_.engine().defer(peer_);
+    peer_.defer();
 }
 
 bool BulkSender::connect(Path &path)
@@ -281,7 +281,7 @@ bool BulkSender::on_path_error(uct_ep_h ep, ucs_status_t status)
     }
     Path &path = **it;
     if (path.link && ep == path.link->ep() && path.link->on_error()) {
-        peer_.engine().defer(peer_);
+        peer_.defer();
         return true;
     }
     if (!path.connected && path.chunks == 0 &&
@@ -346,7 +346,7 @@ bool BulkSender::remove_left_out()
     });
     out_ = !unsaid_.empty();
     if (out_) {
-        peer_.engine().defer(peer_);
+        peer_.defer();
     } else if (paths_.empty()) {
         return false;
     }

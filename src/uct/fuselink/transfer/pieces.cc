@@ -109,7 +109,7 @@ void BulkSender::copy_pieces()
 {
     if (!any_usable()) {
         starved_ = true; /* for a path, then for copies */
-        peer_.engine().defer(peer_);
+        peer_.defer();
         return;
     }
     size_t copied = 0;

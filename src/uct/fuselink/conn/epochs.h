@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_TRANSFER_EPOCHS_H
-#define FUSELINK_TRANSFER_EPOCHS_H
+#ifndef FUSELINK_CONN_EPOCHS_H
+#define FUSELINK_CONN_EPOCHS_H
 
 #include <cstddef>
 #include <cstdint>

@@ -1,0 +1,66 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_CONN_CONNECTION_H
+#define FUSELINK_CONN_CONNECTION_H
+
+#include "../ucx.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fuselink {
+
+/**
+ * What the parts of a connection to another process know of it as a whole: who
+ * the other is, whether it has failed, and how to say something to it. Each part
+ * gets this, and not the Peer that it is a part of.
+ *
+ * One thread at a time (the worker's).
+ */
+class Connection {
+public:
+    /** @param uuid    the other process's interface
+     *  @param session our number for this connection, never 0 */
+    Connection(uint64_t uuid, uint32_t session)
+        : uuid_(uuid), session_(session)
+    {
+    }
+    Connection(const Connection &)            = delete;
+    Connection &operator=(const Connection &) = delete;
+
+    uint64_t uuid() const { return uuid_; }
+    uint32_t session() const { return session_; }
+
+    bool         failed() const { return failed_ != UCS_OK; }
+    /** Why; UCS_OK while it has not failed. */
+    ucs_status_t failure() const { return failed_; }
+
+    /** Marks the connection as failed, for good. Its operations end, and users
+     *  hear of it, from progress: the caller may go on with what it has. */
+    virtual void fail(ucs_status_t status) = 0;
+
+    /** Has what is left to do done from progress, when no rail's code is on the
+     *  stack: connecting inside a rail's callback, or ending what failed inside a
+     *  rail's call, would pull the ground from under it. */
+    virtual void defer() = 0;
+
+    /** A fuselink message on the lane of messages, in the order of calls; queued
+     *  if the lane is full, dropped if the connection has failed. `head` begins
+     *  with a wire::ControlHeader, of which this fills in what is the same for
+     *  all messages. */
+    virtual void send_control(void *head, size_t head_length,
+                              const void *body = nullptr,
+                              size_t body_length = 0) = 0;
+
+protected:
+    ~Connection() = default;
+
+    ucs_status_t failed_ = UCS_OK;
+
+private:
+    const uint64_t uuid_;
+    const uint32_t session_;
+};
+
+} // namespace fuselink
+
+#endif
