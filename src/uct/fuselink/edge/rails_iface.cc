@@ -109,26 +109,26 @@ ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
                   config.trace_size, kLeastTrace, kMostTrace);
         return UCS_ERR_INVALID_PARAM;
     }
-    settings.limits.min_chunk  = sched::Bytes(config.min_chunk);
-    settings.limits.max_chunk  = sched::Bytes(config.max_chunk);
-    settings.limits.chunk_time = sched::Nanos::seconds(config.chunk_time);
-    settings.fixed_weights     = strcmp(config.sched, "stripe") == 0;
-    settings.inline_get        = config.inline_get;
-    settings.connect_ep        = config.connect == kConnectEp;
-    settings.max_qps           = config.max_qps;
-    settings.standby_none      = strcmp(config.standby, "none") == 0;
-    if (!settings.standby_none &&
-        !read_devices("STANDBY", config.standby, settings.standby)) {
+    settings.limits.min_chunk    = sched::Bytes(config.min_chunk);
+    settings.limits.max_chunk    = sched::Bytes(config.max_chunk);
+    settings.limits.chunk_time   = sched::Nanos::seconds(config.chunk_time);
+    settings.fixed_weights       = strcmp(config.sched, "stripe") == 0;
+    settings.inline_get          = config.inline_get;
+    settings.connect_ep          = config.connect == kConnectEp;
+    settings.max_qps             = config.max_qps;
+    settings.rails.standby_none  = strcmp(config.standby, "none") == 0;
+    if (!settings.rails.standby_none &&
+        !read_devices("STANDBY", config.standby, settings.rails.standby)) {
         return UCS_ERR_INVALID_PARAM;
     }
-    settings.report            = file_name(config.report);
-    settings.trace             = file_name(config.trace);
-    settings.trace_size        = config.trace_size;
-    settings.relay_memory      = config.relay_memory;
-    settings.gpu_chunk         = config.gpu_chunk;
-    settings.relay             = config.relay == UCS_YES ? Relay::Use::Always :
-                                 config.relay == UCS_NO  ? Relay::Use::Never :
-                                                           Relay::Use::OverNvLink;
+    settings.watching.report     = file_name(config.report);
+    settings.watching.trace      = file_name(config.trace);
+    settings.watching.trace_size = config.trace_size;
+    settings.gpu.memory          = config.relay_memory;
+    settings.gpu.slot            = config.gpu_chunk;
+    settings.gpu.relay = config.relay == UCS_YES ? Relay::Use::Always :
+                         config.relay == UCS_NO  ? Relay::Use::Never :
+                                                   Relay::Use::OverNvLink;
     return read_share(config, settings.share);
 }
 
@@ -160,8 +160,8 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     if (status != UCS_OK) {
         return status;
     }
-    settings.rx_headroom = UCT_IFACE_PARAM_VALUE(params, rx_headroom,
-                                                 RX_HEADROOM, 0);
+    settings.rails.rx_headroom = UCT_IFACE_PARAM_VALUE(params, rx_headroom,
+                                                       RX_HEADROOM, 0);
     if (ucs_derived_of(tl_worker, uct_priv_worker_t)->thread_mode ==
         UCS_THREAD_MODE_MULTI) {
         ucs_error("fuselink: a UCT worker is for one thread at a time");
@@ -188,7 +188,7 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     if (status == UCS_OK && md.takes_gpu()) {
         status = engine_->open_hop(*md.gpu(), md.gpu_ipc(), md.nvlinks(),
                                     tl_worker, params);
-    } else if (settings.relay == Relay::Use::Always && md.gpu() != nullptr) {
+    } else if (settings.gpu.relay == Relay::Use::Always && md.gpu() != nullptr) {
         ucs_warn("fuselink: UCX_FUSELINK_RELAY=y is of no effect without "
                  "UCX_FUSELINK_GPU_COPIES=y");
     }

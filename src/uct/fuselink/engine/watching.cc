@@ -1,67 +1,61 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-
-/* Engine: what it leaves for people to look at. */
-
-#include "engine.h"
+#include "watching.h"
 
 namespace fuselink {
 
-/* What the user asked for and cannot have stops the transport, as any setting
- * does: the job would be for nothing. */
-ucs_status_t Engine::start_watching()
+ucs_status_t Watching::start(const Settings &settings, const Rails &rails)
 {
     std::string error;
-    if (!settings_.report.empty()) {
-        report_ = ExitReport::start(settings_.report, error);
+    if (!settings.report.empty()) {
+        report_ = ExitReport::start(settings.report, error);
         if (report_ == nullptr) {
             ucs_error("UCX_FUSELINK_REPORT: %s", error.c_str());
             return UCS_ERR_IO_ERROR;
         }
-        for (const auto &rail : rails_) {
+        for (const auto &rail : rails.list()) {
             report_->add({.name = rail->name(),
                           .port = rail->control().device(),
                           .speed = rail->speed(), .traffic = &rail->traffic});
         }
     }
-    if (!settings_.trace.empty()) {
-        trace_file_ = TraceFile::open(settings_.trace, error);
+    if (!settings.trace.empty()) {
+        trace_file_ = TraceFile::open(settings.trace, error);
         if (trace_file_ == nullptr) {
             ucs_error("UCX_FUSELINK_TRACE: %s", error.c_str());
             return UCS_ERR_IO_ERROR;
         }
-        trace_ = std::make_unique<Trace>(settings_.trace_size);
+        trace_ = std::make_unique<Trace>(settings.trace_size);
     }
     return UCS_OK;
 }
 
-/* Links of GPUs, when it is known which there are. */
-void Engine::watch_copies()
+void Watching::add(const GpuCopies &copies)
 {
     if (report_ == nullptr) {
         return;
     }
     constexpr auto kGpu = Totals::Peers::Gpu;
-    report_->add({.name = "own link", .peers = kGpu,
-                  .traffic = &hop_->traffic()});
-    if (relay_) {
+    report_->add({.name = "own link", .peers = kGpu, .traffic = &copies.own()});
+    if (copies.relayed() != nullptr) {
         report_->add({.name = "other GPUs' links", .peers = kGpu,
-                      .traffic = &relay_->relayed()});
+                      .traffic = copies.relayed()});
         report_->add({.name = "own link, lent to others", .peers = kGpu,
-                      .traffic = &relay_->lent()});
+                      .traffic = copies.lent()});
     }
 }
 
-void Engine::end_watching()
+void Watching::end(const Rails &rails, const GpuCopies &copies,
+                   const std::string &policy, sched::Nanos now)
 {
     if (report_ != nullptr) {
-        if (hop_) {
-            report_->remove(&hop_->traffic());
+        if (copies.there()) {
+            report_->remove(&copies.own());
         }
-        if (relay_) {
-            report_->remove(&relay_->relayed());
-            report_->remove(&relay_->lent());
+        if (copies.there() && copies.relayed() != nullptr) {
+            report_->remove(copies.relayed());
+            report_->remove(copies.lent());
         }
-        for (const auto &rail : rails_) {
+        for (const auto &rail : rails.list()) {
             const auto &meter = rail->nic.meter();
             report_->remove(&rail->traffic,
                             meter.known() ? meter.rate().bytes_per_second() :
@@ -72,13 +66,13 @@ void Engine::end_watching()
         return;
     }
     TraceNames names;
-    names.interface = uuid();
-    names.policy    = settings_.policy->name();
-    for (const auto &rail : rails_) {
+    names.interface = rails.uuid();
+    names.policy    = policy;
+    for (const auto &rail : rails.list()) {
         names.rails.push_back(rail->name());
     }
     std::string error;
-    if (!trace_file_->add(*trace_, names, now().count(), error)) {
+    if (!trace_file_->add(*trace_, names, now.count(), error)) {
         ucs_warn("UCX_FUSELINK_TRACE: %s", error.c_str());
     }
 }

@@ -24,9 +24,9 @@ void Link::drop()
     if (ep_ != nullptr) {
         uct_ep_h ep = ep_;
         ep_         = nullptr;
-        rail_.engine().destroy_lane(ep); /* ends the proof */
+        peer_->engine().destroy_lane(ep); /* ends the proof */
         if (use_ == Use::Lane) {
-            rail_.engine().poller().release(rail_.poll_index());
+            peer_->engine().poller().release(rail_.poll_index());
         }
         --rail_.qps;
     }
@@ -52,18 +52,18 @@ void Link::prove()
     }
     if (status == UCS_INPROGRESS) {
         state_ = State::Proving;
-        rail_.engine().poller().hold(rail_.poll_index());
+        peer_->engine().poller().hold(rail_.poll_index());
     } else if (status != UCS_ERR_NO_RESOURCE) {
         settle(status == UCS_OK ? State::Ready : State::Failed);
     } else {
-        rail_.engine().defer(*peer_); /* again */
+        peer_->defer(); /* again */
     }
 }
 
 void Link::on_proof(uct_completion_t *comp)
 {
     auto *link = reinterpret_cast<Link *>(comp);
-    link->rail_.engine().poller().release(link->rail_.poll_index());
+    link->peer_->engine().poller().release(link->rail_.poll_index());
     if (link->ep_ != nullptr && link->state_ == State::Proving) {
         link->settle(comp->status == UCS_OK ? State::Ready : State::Failed);
     }
@@ -77,7 +77,7 @@ void Link::settle(State state)
                  "data: left out", rail_.name().c_str(), remote_.name.c_str(),
                  peer_->uuid());
     }
-    rail_.engine().defer(*peer_);
+    peer_->defer();
 }
 
 bool Link::on_error()
@@ -109,9 +109,9 @@ ucs_status_t Link::create(Peer &peer, std::vector<uint8_t> &address)
     }
     ++rail_.qps;
     if (use_ == Use::Lane) { /* users wait for what arrives on it */
-        rail_.engine().poller().hold(rail_.poll_index());
+        peer_->engine().poller().hold(rail_.poll_index());
     }
-    rail_.engine().add_lane(peer, ep_);
+    peer_->engine().add_lane(peer, ep_);
     status = iface.get_ep_address(ep_, address);
     return status == UCS_OK && address.size() > UINT8_MAX ?
                UCS_ERR_UNSUPPORTED : status;

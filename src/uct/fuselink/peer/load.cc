@@ -1,7 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 
-/* Peer and Engine: what senders bring to our NICs, and telling each of them of
- * the others. */
+/* Peer: what it brings to our NICs, and telling it of the others. */
 
 #include "peer.h"
 
@@ -22,18 +21,6 @@ constexpr sched::Nanos kHolds = sched::Nanos::millis(20);
 sched::Bytes Peer::inflow(size_t rail, sched::Nanos now) const
 {
     return !failed() && now < inflow_until_ ? inflow_[rail] : sched::Bytes();
-}
-
-sched::Bytes Engine::inflow(size_t rail, sched::Nanos now,
-                            const Peer *except) const
-{
-    sched::Bytes sum;
-    for (const auto &[uuid, peer] : peers_) {
-        if (peer.get() != except) {
-            sum += peer->inflow(rail, now);
-        }
-    }
-    return sum;
 }
 
 void Peer::on_load_ask(const void *data, size_t length)

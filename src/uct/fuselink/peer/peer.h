@@ -6,6 +6,7 @@
 #include "../conn/epochs.h"
 #include "../memory/region_table.h"
 #include "../memory/remote_key.h"
+#include "../rail/lanes.h"
 #include "../rail/pairs.h"
 #include "../transfer/bulk.h"
 #include "../ucx.h"
@@ -44,7 +45,7 @@ struct Get;
  *
  * One thread at a time (the worker's).
  */
-class Peer final : public Connection {
+class Peer final : public Connection, public LaneOwner {
 public:
     /* Limits of a message without copying, beside those of the rails. */
     static constexpr size_t kMaxUserHeader = 504;
@@ -144,7 +145,7 @@ public:
     bool note_deaf(uint8_t own, uint8_t remote);
 
     /** A rail reports that one of this peer's endpoints is broken. */
-    void on_lane_error(uct_ep_h ep, ucs_status_t status);
+    void on_lane_error(uct_ep_h ep, ucs_status_t status) override;
 
     /** Marks the peer as failed; the rest follows from progress. */
     void fail(ucs_status_t status) override;

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "rail.h"
 
-#include "../engine/engine.h"
+#include "poller.h"
 
 #include <algorithm>
 
@@ -49,17 +49,15 @@ void divide_buffers(size_t receive, size_t send, LowerIfaceParams &params)
 } // namespace
 
 ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
-                        Engine &engine, const LowerIfaceParams &params,
+                        Network &network, const LowerIfaceParams &params,
                         std::unique_ptr<Rail> &rail)
 {
     std::unique_ptr<Rail> result(new Rail);
     result->index_  = index;
-    result->engine_ = &engine;
     result->traits_ = candidate.traits;
 
     std::string tl(candidate.traits->tl);
     LowerIfaceParams own = params;
-    own.err_handler_arg  = result.get();
     if (candidate.traits->stream) {
         /* A rail that a peer does not answer on must not hold up the others
          * while it tries. */
@@ -107,8 +105,7 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
 
     /* RDMA devices are named with their port: mlx5_0:1. */
     std::string nic = candidate.device.substr(0, candidate.device.find(':'));
-    Network &network = engine.host().network();
-    result->near_    = network.place(nic) != Topology::Place::Far;
+    result->near_ = network.place(nic) != Topology::Place::Far;
     ucs_debug("fuselink: rail %d is %s, NUMA node %d%s", index,
               result->name().c_str(), network.numa_node(nic),
               result->near_ ? "" : ", not this process's");

@@ -14,15 +14,15 @@
 
 namespace fuselink {
 
-class Engine;
 class Poller;
 
-/** One NIC port in use. Belongs to one Engine. */
+/** One NIC port in use. Belongs to one interface, see Rails. */
 class Rail {
 public:
-    /** Opens the rail's interface(s) on the worker in `params`. */
+    /** Opens the rail's interface(s) on the worker in `params`. `network` tells
+     *  its place and address. */
     static ucs_status_t open(const RailCandidate &candidate, uint8_t index,
-                             Engine &engine, const LowerIfaceParams &params,
+                             Network &network, const LowerIfaceParams &params,
                              std::unique_ptr<Rail> &rail);
 
     /** Has the rail polled from now on, until it is destroyed: only a rail
@@ -30,7 +30,6 @@ public:
     ucs_status_t watch(Poller &poller);
 
     uint8_t           index() const { return index_; }
-    Engine           &engine() const { return *engine_; }
     const RailTraits &traits() const { return *traits_; }
     std::string       name() const { return control_->name(); }
 
@@ -109,7 +108,6 @@ private:
     bool         suitable() const;
 
     uint8_t                     index_  = 0;
-    Engine                     *engine_ = nullptr;
     const RailTraits           *traits_ = nullptr;
     std::unique_ptr<LowerIface> control_;
     std::unique_ptr<LowerIface> bulk_;  /* if not control_ */

@@ -34,17 +34,17 @@ Path::~Path()
 
 void Path::posted(sched::Bytes length)
 {
-    sched::Nanos now = rail.engine().now();
+    sched::Nanos now = sender.peer().engine().now();
     rail.nic.on_post(now, length, meter.in_flight().is_zero());
     planned -= static_cast<double>(length.count());
     meter.on_post(now, length);
-    rail.engine().loads().posted(rail, length);
-    rail.engine().room().posted(length);
+    sender.peer().engine().loads().posted(rail, length);
+    sender.peer().engine().room().posted(length);
 }
 
 void Path::ended(sched::Bytes length, bool arrived, Direction direction)
 {
-    sched::Nanos now = rail.engine().now();
+    sched::Nanos now = sender.peer().engine().now();
     if (arrived) {
         meter.on_complete(now, length);
     } else {
@@ -52,7 +52,7 @@ void Path::ended(sched::Bytes length, bool arrived, Direction direction)
     }
     rail.nic.on_end(now, length, arrived, meter.in_flight().is_zero(),
                     direction == Direction::Out);
-    LoadView &loads = rail.engine().loads();
+    LoadView &loads = sender.peer().engine().loads();
     if (direction == Direction::Out) {
         loads.ended(rail, length, arrived);
     } else {
@@ -66,7 +66,7 @@ void Path::ended(sched::Bytes length, bool arrived, Direction direction)
                                        rail.traffic.received)
             .add(length.count());
     }
-    rail.engine().room().ended(length);
+    sender.peer().engine().room().ended(length);
 }
 
 sched::Rate Path::full_rate() const

@@ -2,7 +2,7 @@
 #include "load_view.h"
 
 #include "../ucx.h"
-#include "named_rails.h"
+#include "../rail/named_rails.h"
 
 #include <algorithm>
 

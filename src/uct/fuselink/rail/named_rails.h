@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_ENGINE_NAMED_RAILS_H
-#define FUSELINK_ENGINE_NAMED_RAILS_H
+#ifndef FUSELINK_RAIL_NAMED_RAILS_H
+#define FUSELINK_RAIL_NAMED_RAILS_H
 
 #include "../config/device_list.h"
 #include "../rail/rail.h"

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_ENGINE_LOAD_VIEW_H
-#define FUSELINK_ENGINE_LOAD_VIEW_H
+#ifndef FUSELINK_LOAD_LOAD_VIEW_H
+#define FUSELINK_LOAD_LOAD_VIEW_H
 
 #include "../../../ucs_ext/board_seat.h"
 #include "../config/device_list.h"

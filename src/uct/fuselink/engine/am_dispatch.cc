@@ -1,0 +1,193 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "am_dispatch.h"
+
+namespace fuselink {
+
+AmDispatch::AmDispatch(const Host &host, uct_base_iface_t &owner,
+                       size_t rx_headroom, const Rails &rails,
+                       PeerTable &peers, GetTable &gets, LoadView &loads,
+                       GpuCopies &copies, const Watching &watching)
+    : host_(host), owner_(owner), rx_headroom_(rx_headroom), rails_(rails),
+      peers_(peers), gets_(gets), loads_(loads), copies_(copies),
+      watching_(watching)
+{
+    release_user_desc_.cb = release_user_desc;
+}
+
+ucs_status_t AmDispatch::receive(Rail &rail)
+{
+    static constexpr struct {
+        wire::RailAm      id;
+        uct_am_callback_t cb;
+    } kHandlers[] = {
+        {wire::RailAm::Wrapped, on_wrapped},
+        {wire::RailAm::Control, on_control},
+        {wire::RailAm::Chunk, on_chunk},
+        {wire::RailAm::Data, on_data},
+    };
+    Port &port = ports_.emplace_back(Port{this, &rail});
+    for (const LowerIface *iface : {&rail.control(), &rail.hello()}) {
+        ucs_status_t status = UCS_OK;
+        /* The user may set handlers at any time: look them up per message. */
+        for (uint8_t id = 0; id < UCT_AM_ID_MAX && status == UCS_OK; ++id) {
+            status = uct_iface_set_am_handler(iface->handle(), id, on_user,
+                                              &owner_.am[id], 0);
+        }
+        for (const auto &handler : kHandlers) {
+            if (status == UCS_OK) {
+                status = uct_iface_set_am_handler(
+                    iface->handle(), static_cast<uint8_t>(handler.id),
+                    handler.cb, &port, 0);
+            }
+        }
+        if (status != UCS_OK) {
+            return status;
+        }
+    }
+    return UCS_OK;
+}
+
+ucs_status_t AmDispatch::on_user(void *arg, void *data, size_t length,
+                                 unsigned flags)
+{
+    auto *handler = static_cast<uct_am_handler_t *>(arg);
+    return handler->cb(handler->arg, data, length, flags);
+}
+
+ucs_status_t AmDispatch::on_wrapped(void *arg, void *data, size_t length,
+                                    unsigned flags)
+{
+    auto &[dispatch, rail] = *static_cast<Port *>(arg);
+    wire::UserHeader header;
+    if (ucs_unlikely(!wire::parse(data, length, header) ||
+                     header.am_id >= UCT_AM_ID_MAX)) {
+        ucs_error("fuselink: malformed message on rail %s: dropped",
+                  rail->name().c_str());
+        return UCS_OK;
+    }
+    constexpr size_t kHeader = sizeof(header);
+    if (flags & UCT_CB_PARAM_FLAG_DESC) {
+        /* The user may keep the message and release it later by the hook in
+         * front of the headroom that it was promised. Counted from the
+         * user's data that is kHeader bytes into the rail's own headroom,
+         * so the rail's hook stays intact and ours leads to it. */
+        auto **hook = reinterpret_cast<uct_recv_desc_t **>(
+            static_cast<char *>(data) + kHeader -
+            dispatch->rx_headroom_ - sizeof(void *));
+        *hook = &dispatch->release_user_desc_;
+    }
+    const uct_am_handler_t &handler = dispatch->owner_.am[header.am_id];
+    return handler.cb(handler.arg, static_cast<char *>(data) + kHeader,
+                      length - kHeader, flags);
+}
+
+void AmDispatch::release_user_desc(uct_recv_desc_t *, void *desc)
+{
+    uct_iface_release_desc(static_cast<char *>(desc) -
+                           sizeof(wire::UserHeader));
+}
+
+ucs_status_t AmDispatch::on_control(void *arg, void *data, size_t length,
+                                    unsigned)
+{
+    auto &[dispatch, rail] = *static_cast<Port *>(arg);
+    wire::ControlHeader header;
+    if (!wire::parse(data, length, header) ||
+        header.version != wire::kProtocolVersion || header.sender == 0) {
+        ucs_error("fuselink: malformed control message on rail %s: dropped",
+                  rail->name().c_str());
+        return UCS_OK;
+    }
+    if (header.type == static_cast<uint8_t>(wire::ControlType::Hello)) {
+        dispatch->peers_.on_hello(header, data, length);
+        return UCS_OK;
+    }
+    Peer *peer = dispatch->peers_.find_session(header.sender, header.session);
+    if (peer == nullptr) {
+        ucs_debug("fuselink: control message %d of unknown session %u of "
+                  "peer %016lx", header.type, header.session, header.sender);
+        return UCS_OK;
+    }
+    peer->on_control(header, data, length);
+    return UCS_OK;
+}
+
+/* Bytes of a get have come in by the rail. */
+void AmDispatch::note_landed(Rail &rail, const Peer &peer, uint64_t length)
+{
+    rail.traffic.received.add(length);
+    loads_.landed(rail, sched::Bytes(length));
+    Trace *trace = watching_.trace();
+    if (ucs_unlikely(trace != nullptr)) {
+        const int64_t now = host_.now().count();
+        trace->begin({.start = now, .end = now, .peer = peer.uuid(),
+                       .length = length, .kind = Trace::Kind::Landed,
+                       .rail = rail.index()});
+    }
+}
+
+ucs_status_t AmDispatch::on_chunk(void *arg, void *data, size_t length,
+                                  unsigned)
+{
+    auto &[dispatch, rail] = *static_cast<Port *>(arg);
+    wire::ChunkLanded chunk;
+    if (!wire::parse(data, length, chunk)) {
+        return UCS_OK;
+    }
+    Get *get = dispatch->gets_.find(chunk.op);
+    if (get == nullptr || get->by_message ||
+        chunk.length > get->missing()) {
+        ucs_debug("fuselink: chunk that nobody asked for");
+        return UCS_OK;
+    }
+    if (!get->peer->on_announced(chunk.rail, rail->index(), chunk.number)) {
+        return UCS_OK;
+    }
+    dispatch->note_landed(*rail, *get->peer, chunk.length);
+    get->peer->on_landed(*get, chunk.length);
+    return UCS_OK;
+}
+
+ucs_status_t AmDispatch::on_data(void *arg, void *data, size_t length,
+                                 unsigned)
+{
+    auto &[dispatch, rail] = *static_cast<Port *>(arg);
+    wire::DataPart part;
+    if (!wire::parse(data, length, part)) {
+        return UCS_OK;
+    }
+    if (part.rail >= wire::kMaxRails ||
+        part.remote >= dispatch->rails_.list().size()) {
+        ucs_debug("fuselink: bulk data of %016lx on a path that there is not",
+                  part.sender);
+        return UCS_OK;
+    }
+    Peer *peer = dispatch->peers_.find_session(part.sender, part.session);
+    if (peer != nullptr && !peer->failed()) {
+        auto        *bytes = static_cast<char *>(data) + sizeof(part);
+        size_t       size  = length - sizeof(part);
+        const bool   full  = (part.place & wire::kPartInSlot) != 0;
+        wire::InSlot in_slot{};
+        if (full) {
+            if (!wire::parse(bytes, size, in_slot)) {
+                return UCS_OK;
+            }
+            /* A length that no slot has is refused below, and counts as
+             * nothing. */
+            size = dispatch->copies_.there() &&
+                           in_slot.length <= dispatch->copies_.slots_in().size() ?
+                       in_slot.length : 0;
+        }
+        if (part.kind == static_cast<uint8_t>(wire::DataKind::Get)) {
+            dispatch->note_landed(*rail, *peer, size);
+        }
+        if (full) {
+            peer->on_slot_full(part, in_slot);
+        } else {
+            peer->on_data_part(part, bytes, size);
+        }
+    }
+    return UCS_OK;
+}
+
+} // namespace fuselink

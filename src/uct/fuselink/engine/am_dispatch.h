@@ -1,0 +1,78 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_ENGINE_AM_DISPATCH_H
+#define FUSELINK_ENGINE_AM_DISPATCH_H
+
+#include "../host/host.h"
+#include "../load/load_view.h"
+#include "../rail/rails.h"
+#include "../relay/gpu_copies.h"
+#include "../transfer/gets.h"
+#include "../ucx.h"
+#include "peer_table.h"
+#include "watching.h"
+
+#include <deque>
+
+namespace fuselink {
+
+/**
+ * What comes in on the rails as active messages, and who gets it: the user's own
+ * go to the user's handlers, fuselink's to the peer that they are from. All of it
+ * is untrusted; what is malformed is dropped here.
+ *
+ * One thread at a time (the worker's).
+ */
+class AmDispatch {
+public:
+    /** `owner` is the interface whose handlers get the user's messages;
+     *  `rx_headroom` bytes before each are the user's. What is referred to
+     *  outlives the rails. */
+    AmDispatch(const Host &host, uct_base_iface_t &owner, size_t rx_headroom,
+               const Rails &rails, PeerTable &peers, GetTable &gets,
+               LoadView &loads, GpuCopies &copies, const Watching &watching);
+    AmDispatch(const AmDispatch &)            = delete;
+    AmDispatch &operator=(const AmDispatch &) = delete;
+
+    /** Receives what comes on this rail from now on. */
+    ucs_status_t receive(Rail &rail);
+
+private:
+    /* What a handler is called with. */
+    struct Port {
+        AmDispatch *dispatch;
+        Rail       *rail;
+    };
+
+    static ucs_status_t on_user(void *arg, void *data, size_t length,
+                                unsigned flags);
+    static ucs_status_t on_wrapped(void *arg, void *data, size_t length,
+                                   unsigned flags);
+    static ucs_status_t on_control(void *arg, void *data, size_t length,
+                                   unsigned flags);
+    static ucs_status_t on_chunk(void *arg, void *data, size_t length,
+                                 unsigned flags);
+    static ucs_status_t on_data(void *arg, void *data, size_t length,
+                                unsigned flags);
+    static void         release_user_desc(uct_recv_desc_t *self, void *desc);
+
+    void note_landed(Rail &rail, const Peer &peer, uint64_t length);
+
+    const Host       &host_;
+    uct_base_iface_t &owner_;
+    const size_t      rx_headroom_;
+    const Rails      &rails_;
+    PeerTable        &peers_;
+    GetTable         &gets_;
+    LoadView         &loads_;
+    GpuCopies        &copies_;
+    const Watching   &watching_;
+    std::deque<Port>  ports_; /* stay where they are */
+
+    /* Stands in front of the user's headroom of messages that the user keeps
+     * (see on_wrapped). Stays where it is: descriptors point to it. */
+    uct_recv_desc_t release_user_desc_{};
+};
+
+} // namespace fuselink
+
+#endif

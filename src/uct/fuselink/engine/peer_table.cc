@@ -1,0 +1,205 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "peer_table.h"
+
+#include <algorithm>
+
+namespace fuselink {
+
+void PeerTable::clear()
+{
+    for (const auto &[uuid, peer] : peers_) {
+        peer->abandon();
+    }
+    for (const auto &peer : gone_) {
+        peer->abandon();
+    }
+    peers_.clear();
+    gone_.clear();
+}
+
+Peer *PeerTable::add(uint64_t uuid)
+{
+    if (++last_session_ == 0) { /* means "not known" on the wire */
+        ++last_session_;
+    }
+    auto &slot = peers_[uuid];
+    slot       = make_(uuid, last_session_);
+    return slot.get();
+}
+
+/* Makes room for a peer's next connection. */
+void PeerTable::retire(Peers::iterator it)
+{
+    defer(*it->second);
+    gone_.push_back(std::move(it->second));
+    peers_.erase(it);
+}
+
+/* Only from run_deferred(): no code of a peer is on the stack. */
+void PeerTable::bury(Peer *peer)
+{
+    std::erase(deferred_, peer);
+    auto it = peers_.find(peer->uuid());
+    if (it != peers_.end() && it->second.get() == peer) {
+        peers_.erase(it);
+        return;
+    }
+    std::erase_if(gone_, [&](const Slot &one) { return one.get() == peer; });
+}
+
+Peer *PeerTable::find(uint32_t session) const
+{
+    for (const auto &[uuid, peer] : peers_) {
+        if (peer->session() == session) {
+            return peer.get();
+        }
+    }
+    return nullptr;
+}
+
+Peer *PeerTable::find_session(uint64_t uuid, uint32_t session) const
+{
+    auto it = peers_.find(uuid);
+    if (it != peers_.end() && it->second->peer_session() == session) {
+        return it->second.get();
+    }
+    for (const auto &peer : gone_) {
+        if (peer->uuid() == uuid && peer->peer_session() == session) {
+            return peer.get();
+        }
+    }
+    return nullptr;
+}
+
+ucs_status_t PeerTable::connect(const wire::RailTable &address, Peer *&peer)
+{
+    auto it = peers_.find(address.uuid);
+    if (it != peers_.end() && it->second->failed()) {
+        retire(it);
+        it = peers_.end();
+    }
+    peer = it != peers_.end() ? it->second.get() : nullptr;
+    if (peer != nullptr && peer->connected()) {
+        return UCS_OK;
+    }
+    bool is_new = peer == nullptr;
+    if (is_new) {
+        peer = add(address.uuid);
+    }
+    ucs_status_t status = peer->connect(address);
+    if (status != UCS_OK && is_new) {
+        std::erase(deferred_, peer);
+        peers_.erase(address.uuid);
+    } else if (status != UCS_OK) {
+        peer->fail(status);
+    }
+    return status;
+}
+
+void PeerTable::on_hello(const wire::ControlHeader &header, const void *data,
+                         size_t length)
+{
+    wire::RailTable table;
+    wire::Hello hello;
+    auto *bytes = static_cast<const uint8_t *>(data);
+    if (!wire::parse(data, length, hello) || header.session == 0 ||
+        !wire::unpack_rail_table({bytes + sizeof(hello),
+                                  length - sizeof(hello)}, table) ||
+        table.uuid != header.sender || table.uuid == own_) {
+        ucs_error("fuselink: malformed hello from %016lx: dropped",
+                  header.sender);
+        return;
+    }
+    Peer *known = find_session(table.uuid, header.session);
+    if (known != nullptr && known->failed()) {
+        return; /* from before the failure, of which the peer is told */
+    }
+    auto it    = peers_.find(table.uuid);
+    Peer *peer = it != peers_.end() ? it->second.get() : nullptr;
+    if (peer != nullptr && peer->failed()) {
+        retire(it);
+        peer = nullptr;
+    }
+    if (peer == nullptr) {
+        if (hello.receiver != 0) {
+            return; /* to a connection that is no more */
+        }
+        peer = add(table.uuid);
+    } else if (known == nullptr && hello.receiver != peer->session()) {
+        if (hello.receiver != 0 ||
+            (peer->peer_session() != 0 &&
+             wire::session_before(header.session, peer->peer_session()))) {
+            return; /* late */
+        }
+        if (peer->peer_session() != 0) {
+            /* The peer has lost the connection that we believe to have, and
+             * begins anew. */
+            peer->fail_as_told(UCS_ERR_CONNECTION_RESET);
+            retire(it);
+            peer = add(table.uuid);
+        }
+    }
+    peer->on_hello(hello, table);
+}
+
+sched::Bytes PeerTable::inflow(size_t rail, sched::Nanos now,
+                               const Peer *except) const
+{
+    sched::Bytes sum;
+    for (const auto &[uuid, peer] : peers_) {
+        if (peer.get() != except) {
+            sum += peer->inflow(rail, now);
+        }
+    }
+    return sum;
+}
+
+ucs_status_t PeerTable::flush()
+{
+    ucs_status_t result = UCS_OK;
+    for (const auto &[uuid, peer] : peers_) {
+        if (!peer->failed() && peer->connected()) {
+            ucs_status_t status = peer->flush(nullptr, 0, nullptr);
+            if (status != UCS_OK) {
+                result = UCS_INPROGRESS; /* also when the lane is full */
+            }
+        }
+    }
+    return result;
+}
+
+void PeerTable::fence()
+{
+    for (const auto &[uuid, peer] : peers_) {
+        peer->fence(true);
+    }
+}
+
+void PeerTable::defer(Peer &peer)
+{
+    if (std::find(deferred_.begin(), deferred_.end(), &peer) ==
+        deferred_.end()) {
+        deferred_.push_back(&peer);
+    }
+}
+
+unsigned PeerTable::run_deferred()
+{
+    /* Users hear of failures in here and may connect anew. */
+    std::vector<Peer *> peers;
+    peers.swap(deferred_);
+    unsigned done = 0;
+    for (Peer *peer : peers) {
+        peer->run_deferred();
+        if (peer->closed()) {
+            bury(peer);
+            ++done;
+        } else if (std::find(deferred_.begin(), deferred_.end(), peer) ==
+                   deferred_.end()) {
+            ++done; /* the others wait for something */
+        }
+    }
+    return done;
+}
+
+} // namespace fuselink

@@ -1,0 +1,88 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_ENGINE_PEER_TABLE_H
+#define FUSELINK_ENGINE_PEER_TABLE_H
+
+#include "../peer/peer.h"
+#include "../sched/units.h"
+#include "../ucx.h"
+#include "../wire/address.h"
+#include "../wire/messages.h"
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace fuselink {
+
+/**
+ * The connections of one interface: the one to each peer, those that have failed
+ * and are not over yet, and which of them have something left to do.
+ *
+ * One thread at a time (the worker's).
+ */
+class PeerTable {
+public:
+    /** Makes the connection to a peer, with our number for it. */
+    using Make = std::function<std::unique_ptr<Peer>(uint64_t uuid,
+                                                     uint32_t session)>;
+    using Peers = std::unordered_map<uint64_t, std::unique_ptr<Peer>>;
+
+    /** @param own the identity of this interface */
+    PeerTable(uint64_t own, Make make) : own_(own), make_(std::move(make)) {}
+    ~PeerTable() { clear(); }
+    PeerTable(const PeerTable &)            = delete;
+    PeerTable &operator=(const PeerTable &) = delete;
+
+    /** The peer with this address, connected if it was not. */
+    ucs_status_t connect(const wire::RailTable &address, Peer *&peer);
+
+    /** A hello has come; untrusted but for its header's layout. */
+    void on_hello(const wire::ControlHeader &header, const void *data,
+                  size_t length);
+
+    /** The connection that a peer means, which may have failed here; null if
+     *  there is none. */
+    Peer *find_session(uint64_t uuid, uint32_t session) const;
+    /** The one that we have given this number; null if it is gone. */
+    Peer *find(uint32_t session) const;
+
+    /** Those that have not failed, or whose failure is new. */
+    const Peers &peers() const { return peers_; }
+
+    /** What peers have on their way to our rail, but for one of them. */
+    sched::Bytes inflow(size_t rail, sched::Nanos now,
+                        const Peer *except) const;
+
+    /** UCS_INPROGRESS while anything is outstanding. */
+    ucs_status_t flush();
+    void         fence();
+
+    /** The interface closes: all operations end, and then all connections. Users
+     *  of all peers hear of it while everything is there yet. */
+    void clear();
+
+    /** Has Peer::run_deferred() called from run_deferred(). */
+    void     defer(Peer &peer);
+    bool     has_deferred() const { return !deferred_.empty(); }
+    /** From progress; returns how many peers it has done something for. */
+    unsigned run_deferred();
+
+private:
+    using Slot = std::unique_ptr<Peer>;
+
+    Peer *add(uint64_t uuid);
+    void  retire(Peers::iterator it);
+    void  bury(Peer *peer);
+
+    const uint64_t      own_;
+    const Make          make_;
+    Peers               peers_;
+    std::vector<Slot>   gone_; /* failed, not closed yet */
+    std::vector<Peer *> deferred_;
+    uint32_t            last_session_ = 0;
+};
+
+} // namespace fuselink
+
+#endif

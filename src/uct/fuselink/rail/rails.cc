@@ -1,0 +1,224 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "rails.h"
+
+#include "../wire/messages.h"
+#include "locked_memory.h"
+#include "named_rails.h"
+#include "subnets.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+ucs_status_t on_rail_error(void *arg, uct_ep_h ep, ucs_status_t status)
+{
+    static_cast<Lanes *>(arg)->on_error(ep, status);
+    /* Handled: what the user hears of it comes from the peer. */
+    return UCS_OK;
+}
+
+} // namespace
+
+Rails::Rails(Host &host, Poller &poller, Lanes &lanes)
+    : host_(host), poller_(poller), lanes_(lanes)
+{
+    table_.uuid = wire::make_uuid(host.network_signature(), host.random64());
+}
+
+ucs_status_t Rails::open(const Settings &settings,
+                         const std::vector<RailCandidate> &candidates,
+                         uct_worker_h worker, const uct_iface_params_t *params,
+                         const std::function<ucs_status_t(Rail &)> &prepare)
+{
+    LowerIfaceParams lower;
+    lower.worker          = worker;
+    lower.user            = params;
+    lower.rx_headroom     = settings.rx_headroom;
+    lower.err_handler     = on_rail_error;
+    lower.err_handler_arg = &lanes_;
+    lower.async_cb        = Poller::on_async_event;
+    lower.async_arg       = &poller_;
+
+    auto chosen = without_shared_subnets(host_.network(), candidates,
+                                         left_out_);
+    lower.rails = std::min(chosen.size(), wire::kMaxRails);
+    for (const auto &candidate : chosen) {
+        if (rails_.size() == wire::kMaxRails) {
+            ucs_warn("fuselink: more than %zu NIC ports; %s and those after it "
+                     "are not used, choose others with UCX_FUSELINK_DEVICES",
+                     wire::kMaxRails, candidate.device.c_str());
+            for (size_t i = static_cast<size_t>(&candidate - chosen.data());
+                 i < chosen.size(); ++i) {
+                leave_out(chosen[i], "there are as many rails as can be");
+            }
+            break;
+        }
+        if (!may_lock(candidate, lower.rails)) {
+            continue;
+        }
+        auto rail = open_one(candidate, lower, prepare);
+        if (rail == nullptr) {
+            continue;
+        }
+        said_uneven_  = said_uneven_ || candidate.named;
+        rail->standby = !settings.standby_none &&
+                        settings.standby.allows(rail->control().device());
+        table_.rails.push_back(rail->record());
+        rails_.push_back(std::move(rail));
+    }
+    name_unlocked(lower.rails);
+    if (rails_.empty()) {
+        ucs_error("fuselink: no NIC port could be opened; "
+                  "UCX_FUSELINK_DEVICES selects the ports to use");
+        return UCS_ERR_NO_DEVICE;
+    }
+    warn_of_no_rails("UCX_FUSELINK_STANDBY", settings.standby, rails_);
+    return UCS_OK;
+}
+
+/* nullptr if the candidate is no rail; then it is among those left out. */
+std::unique_ptr<Rail>
+Rails::open_one(const RailCandidate &candidate, const LowerIfaceParams &params,
+                const std::function<ucs_status_t(Rail &)> &prepare)
+{
+    std::unique_ptr<Rail> rail;
+    ucs_status_t status = Rail::open(candidate,
+                                     static_cast<uint8_t>(rails_.size()),
+                                     host_.network(), params, rail);
+    if (status == UCS_OK && !candidate.named && adds_little(*rail)) {
+        ucs_debug("fuselink: %s is not used beside much faster RDMA NICs "
+                  "unless UCX_FUSELINK_DEVICES names it",
+                  rail->name().c_str());
+        leave_out(candidate, "far slower than the RDMA NICs beside it");
+        return nullptr;
+    }
+    if (status == UCS_OK) {
+        status = prepare(*rail);
+    }
+    if (status == UCS_OK) {
+        status = rail->watch(poller_);
+    }
+    if (status != UCS_OK) {
+        ucs_warn("fuselink: NIC port %s is not used: %s",
+                 candidate.device.c_str(), ucs_status_string(status));
+        leave_out(candidate, ucs_status_string(status));
+        return nullptr;
+    }
+    return rail;
+}
+
+void Rails::leave_out(const RailCandidate &candidate, const std::string &why)
+{
+    left_out_.push_back({candidate.device, why});
+}
+
+/* Whether the process may lock what the queues of an RDMA port take. */
+bool Rails::may_lock(const RailCandidate &candidate, size_t rails)
+{
+    if (candidate.traits->routed_by_ip ||
+        host_.can_lock(*candidate.md, queue_memory(rails))) {
+        return true;
+    }
+    unlocked_ += (unlocked_.empty() ? "" : ", ") + candidate.device;
+    leave_out(candidate, "too little locked memory (ulimit -l)");
+    return false;
+}
+
+void Rails::name_unlocked(size_t rails) const
+{
+    if (!unlocked_.empty()) {
+        ucs_warn("fuselink: NIC ports that are not used because each needs %zu "
+                 "MB of locked memory, of which this process may have %s "
+                 "(ulimit -l): %s", queue_memory(rails) >> 20,
+                 host_.locked_memory_limit().c_str(), unlocked_.c_str());
+    }
+}
+
+/* A TCP port beside RDMA NICs that are far faster, most likely one of a
+ * management network: it costs the CPU more than it brings. RDMA candidates
+ * come first, so they are all open by now. */
+bool Rails::adds_little(const Rail &rail) const
+{
+    constexpr double kShare = 1.0 / 8;
+    return rail.traits().routed_by_ip &&
+           std::any_of(rails_.begin(), rails_.end(), [&](const auto &other) {
+               return !other->traits().routed_by_ip &&
+                      rail.speed() < kShare * other->speed();
+           });
+}
+
+size_t Rails::max_message() const
+{
+    size_t most = SIZE_MAX;
+    for (const auto &rail : rails_) {
+        most = std::min({most, rail->control().attr().cap.am.max_bcopy,
+                         rail->hello().attr().cap.am.max_bcopy});
+    }
+    return most;
+}
+
+size_t Rails::max_put_bcopy() const
+{
+    return max_message() - sizeof(wire::PutData);
+}
+
+bool Rails::reaches(const wire::RailTable &address) const
+{
+    for (const auto &remote : address.rails) {
+        if (Rail::route_to(host_.network(), remote, uuid(), address.uuid)
+                .astray) {
+            continue;
+        }
+        for (const auto &rail : rails_) {
+            if (rail->speaks_with(remote)) {
+                return true;
+            }
+        }
+    }
+    warn_apart(address);
+    return false;
+}
+
+/* Once: it is a setting, and then the same with all peers of that node. */
+void Rails::warn_apart(const wire::RailTable &address) const
+{
+    if (said_apart_) {
+        return;
+    }
+    said_apart_ = true;
+    std::string here, there;
+    for (const auto &traits : all_traits()) {
+        std::string tl(traits.tl);
+        if (std::any_of(rails_.begin(), rails_.end(), [&](const auto &rail) {
+                return &rail->traits() == &traits;
+            })) {
+            here += (here.empty() ? "" : ",") + tl;
+        }
+        if (std::any_of(address.rails.begin(), address.rails.end(),
+                        [&](const auto &rail) {
+                return rail.tl_hash == wire::hash_name(tl.c_str());
+            })) {
+            there += (there.empty() ? "" : ",") + tl;
+        }
+    }
+    ucs_warn("fuselink: no rail of this process (%s) reaches one of peer "
+             "%016lx (%s); see UCX_FUSELINK_RAIL_TLS and UCX_FUSELINK_DEVICES",
+             here.c_str(), address.uuid,
+             there.empty() ? "none known here" : there.c_str());
+}
+
+void Rails::compare(const wire::RailTable &theirs)
+{
+    if (said_uneven_ || theirs.rails.size() == rails_.size()) {
+        return;
+    }
+    said_uneven_ = true;
+    ucs_warn("fuselink: this process has %zu rails and peer %016lx has %zu: "
+             "each side uses those that reach one of the other's. fuselink_info "
+             "shows which NIC ports of a node are no rails and why; "
+             "UCX_FUSELINK_DEVICES names those that are meant", rails_.size(),
+             theirs.uuid, theirs.rails.size());
+}
+
+} // namespace fuselink

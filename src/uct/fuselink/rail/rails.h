@@ -1,0 +1,93 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_RAIL_RAILS_H
+#define FUSELINK_RAIL_RAILS_H
+
+#include "../config/device_list.h"
+#include "../host/host.h"
+#include "../ucx.h"
+#include "../wire/address.h"
+#include "candidates.h"
+#include "lanes.h"
+#include "left_out.h"
+#include "poller.h"
+#include "rail.h"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace fuselink {
+
+/**
+ * The rails of one interface: which of the candidates are opened, how peers are
+ * told of them, and whether they reach a peer at all.
+ *
+ * Belongs to the worker's thread.
+ */
+class Rails {
+public:
+    using List = std::vector<std::unique_ptr<Rail>>;
+
+    struct Settings {
+        size_t     rx_headroom = 0;     /* bytes before a message */
+        DeviceList standby;             /* rest while others reach a peer */
+        bool       standby_none = true;
+    };
+
+    /** The rails' interfaces are polled by `poller`, and `lanes` hear of what
+     *  fails there; both outlive this. */
+    Rails(Host &host, Poller &poller, Lanes &lanes);
+    Rails(const Rails &)            = delete;
+    Rails &operator=(const Rails &) = delete;
+
+    /** Opens a rail for each candidate that works; `prepare` is called for each
+     *  before it is polled, and may refuse it. Fails with one line if there is
+     *  none. */
+    ucs_status_t
+    open(const Settings &settings, const std::vector<RailCandidate> &candidates,
+         uct_worker_h worker, const uct_iface_params_t *params,
+         const std::function<ucs_status_t(Rail &)> &prepare);
+
+    const List            &list() const { return rails_; }
+    /** The rails as peers are told of them, with this interface's identity. */
+    const wire::RailTable &table() const { return table_; }
+    uint64_t               uuid() const { return table_.uuid; }
+    /** Candidates of open() that are no rails. */
+    const LeftOuts        &left_out() const { return left_out_; }
+
+    /** The longest message that every rail's control lane takes, bytes. */
+    size_t max_message() const;
+    /** The longest put that goes as a message, bytes. */
+    size_t max_put_bcopy() const;
+
+    /** True if some rail can carry messages to a peer with this address. */
+    bool reaches(const wire::RailTable &address) const;
+
+    /** Says, at the first peer that has more or fewer rails than this process,
+     *  that it has: most likely a NIC is down. Not if the user named our rails. */
+    void compare(const wire::RailTable &theirs);
+
+private:
+    bool adds_little(const Rail &rail) const;
+    bool may_lock(const RailCandidate &candidate, size_t rails);
+    void name_unlocked(size_t rails) const;
+    void leave_out(const RailCandidate &candidate, const std::string &why);
+    std::unique_ptr<Rail>
+    open_one(const RailCandidate &candidate, const LowerIfaceParams &params,
+             const std::function<ucs_status_t(Rail &)> &prepare);
+    void warn_apart(const wire::RailTable &address) const;
+
+    Host            &host_;
+    Poller          &poller_;
+    Lanes           &lanes_;
+    List             rails_;
+    wire::RailTable  table_;
+    LeftOuts         left_out_;
+    std::string      unlocked_; /* left out for lack of locked memory */
+    mutable bool     said_apart_ = false;
+    bool             said_uneven_ = false; /* or is not to be said */
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,70 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "gpu_copies.h"
+
+#include <string>
+
+namespace fuselink {
+
+ucs_status_t GpuCopies::open(Host &host, LowerMd &gpu, LowerMd *ipc,
+                             NvLinks &nvlinks, NicMemory &nics,
+                             RegionTable &regions, const Settings &settings,
+                             uct_worker_h worker,
+                             const uct_iface_params_t *params)
+{
+    ucs_status_t status = Hop::open(host, gpu, worker, params, hop_);
+    if (status != UCS_OK) {
+        return status;
+    }
+    open_relay(host, gpu, ipc, nvlinks, settings, worker, params);
+
+    const size_t half   = settings.memory / 2;
+    char        *memory = relay_ ? relay_->memory() : nullptr;
+    slots_out_ = std::make_unique<Slots>(gpu, nics, regions, settings.slot,
+                                         half, memory);
+    slots_in_  = std::make_unique<Slots>(gpu, nics, regions, settings.slot,
+                                         half,
+                                         memory == nullptr ? nullptr :
+                                                             memory + half);
+    if (relay_) {
+        relay_->set_slots(*slots_out_);
+    }
+    return UCS_OK;
+}
+
+/* Copies go without relays if there can be none. */
+void GpuCopies::open_relay(Host &host, LowerMd &gpu, LowerMd *ipc,
+                           NvLinks &nvlinks, const Settings &settings,
+                           uct_worker_h worker,
+                           const uct_iface_params_t *params)
+{
+    if (settings.relay == Relay::Use::Never) {
+        return;
+    }
+    std::string error = "UCX has no cuda_ipc";
+    if (ipc != nullptr) {
+        relay_ = Relay::open(host, settings.memory / 2 * 2, settings.relay,
+                             nvlinks, error);
+    }
+    if (relay_) {
+        ucs_status_t status = relay_->start(gpu, *ipc, *hop_, worker, params,
+                                            settings.slot);
+        if (status != UCS_OK) {
+            error = std::string("cuda_ipc: ") + ucs_status_string(status);
+            relay_.reset();
+        }
+    }
+    if (!relay_) {
+        ucs_log(settings.relay == Relay::Use::Always ? UCS_LOG_LEVEL_WARN :
+                                                       UCS_LOG_LEVEL_DEBUG,
+                "fuselink: memory of GPUs does not go over other GPUs "
+                "(UCX_FUSELINK_RELAY): %s", error.c_str());
+    }
+}
+
+unsigned GpuCopies::progress()
+{
+    unsigned count = hop_->progress();
+    return relay_ ? count + relay_->progress() : count;
+}
+
+} // namespace fuselink

@@ -1,0 +1,110 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_RELAY_GPU_COPIES_H
+#define FUSELINK_RELAY_GPU_COPIES_H
+
+#include "../hop/hop.h"
+#include "../hop/slots.h"
+#include "../host/host.h"
+#include "../ucx.h"
+#include "relay.h"
+
+#include <memory>
+#include <utility>
+
+namespace fuselink {
+
+/**
+ * What one interface has for memory of GPUs: copies between it and memory of
+ * the host, by the GPU's own link or over other GPUs, and the slots that they go
+ * through on the way to NICs, and from NICs.
+ *
+ * One thread at a time (the worker's).
+ */
+class GpuCopies {
+public:
+    struct Settings {
+        size_t     memory = 0; /* bytes of slots, for both directions */
+        size_t     slot   = 0; /* bytes of one */
+        Relay::Use relay  = Relay::Use::Never; /* over other GPUs */
+    };
+
+    GpuCopies() = default;
+
+    /** Memory of GPUs is to be sent, and received. `gpu` copies it, `ipc` (which
+     *  may be null) reaches other processes' GPUs; both, and the others, outlive
+     *  this. On failure says in one line why not, and there() is false. */
+    ucs_status_t open(Host &host, LowerMd &gpu, LowerMd *ipc, NvLinks &nvlinks,
+                      NicMemory &nics, RegionTable &regions,
+                      const Settings &settings, uct_worker_h worker,
+                      const uct_iface_params_t *params);
+
+    /** Memory of GPUs is taken. Nothing below may be called otherwise. */
+    bool there() const { return hop_ != nullptr; }
+
+    /** Begins a copy: as Hop's, also over other GPUs; out only if `hurry`. */
+    ucs_status_t begin_out(void *host, const void *gpu, size_t length,
+                           bool hurry, uct_completion_t *comp)
+    {
+        return relay_ ? relay_->begin_out(host, gpu, length, hurry, comp) :
+                        hop_->begin_out(host, gpu, length, comp);
+    }
+    ucs_status_t begin_in(void *gpu, const void *host, size_t length,
+                          uct_completion_t *comp)
+    {
+        return relay_ ? relay_->begin_in(gpu, host, length, comp) :
+                        hop_->begin_in(gpu, host, length, comp);
+    }
+
+    /** Copies, and returns when that is done: short ones only. */
+    ucs_status_t out(void *host, const void *gpu, size_t length)
+    {
+        return hop_->out(host, gpu, length);
+    }
+    ucs_status_t in(void *gpu, const void *host, size_t length)
+    {
+        return hop_->in(gpu, host, length);
+    }
+
+    /** Copies are under way; also where there() is false: then not. */
+    bool busy() const
+    {
+        return hop_ && (hop_->busy() || (relay_ && relay_->busy()));
+    }
+    unsigned progress();
+    /** Progresses copies until done(). False if that takes longer than any. */
+    template <typename Done> bool await(Done &&done)
+    {
+        return hop_->wait([&] {
+            if (relay_) {
+                relay_->progress();
+            }
+            return done();
+        });
+    }
+
+    /** What copies go through on their way out to NICs, and in from NICs. */
+    Slots &slots_out() { return *slots_out_; }
+    Slots &slots_in() { return *slots_in_; }
+
+    /** What went over the GPU's own link; over others' links, and what others
+     *  had this GPU's link copy: null without relays. */
+    const Traffic &own() const { return hop_->traffic(); }
+    const Traffic *relayed() const
+    {
+        return relay_ ? &relay_->relayed() : nullptr;
+    }
+    const Traffic *lent() const { return relay_ ? &relay_->lent() : nullptr; }
+
+private:
+    void open_relay(Host &host, LowerMd &gpu, LowerMd *ipc, NvLinks &nvlinks,
+                    const Settings &settings, uct_worker_h worker,
+                    const uct_iface_params_t *params);
+
+    std::unique_ptr<Hop>   hop_;
+    std::unique_ptr<Relay> relay_; /* has the slots' memory */
+    std::unique_ptr<Slots> slots_out_, slots_in_;
+};
+
+} // namespace fuselink
+
+#endif
