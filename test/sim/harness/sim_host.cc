@@ -59,9 +59,9 @@ std::shared_ptr<Board> SimHost::open_board(std::string &)
     return memory_.board;
 }
 
-std::shared_ptr<RelayHall> SimHost::open_relay_hall(uint8_t, std::string &)
+std::shared_ptr<RelayRegistry> SimHost::open_relay_registry(uint8_t, std::string &)
 {
-    return memory_.hall;
+    return memory_.registry;
 }
 
 std::unique_ptr<SharedSegment>

@@ -4,7 +4,7 @@
 
 #include "../fabric/world.h"
 #include "host/host.h"
-#include "relay/hall.h"
+#include "registry/relay_registry.h"
 
 namespace fuselink::sim {
 
@@ -26,13 +26,13 @@ private:
 struct NodeMemory {
     explicit NodeMemory(World &world)
         : processes(world), board(Board::make_private(processes)),
-          hall(RelayHall::make_private(processes))
+          registry(RelayRegistry::make_private(processes))
     {
     }
 
     NodeProcesses              processes;
     std::shared_ptr<Board>     board;
-    std::shared_ptr<RelayHall> hall;
+    std::shared_ptr<RelayRegistry> registry;
 };
 
 /** What a simulated process has from its machine. */
@@ -49,14 +49,13 @@ public:
     Processes   &processes() override { return memory_.processes; }
     Network     &network() override { return *this; }
     std::shared_ptr<Board> open_board(std::string &error) override;
-    std::shared_ptr<RelayHall> open_relay_hall(uint8_t      kind,
+    std::shared_ptr<RelayRegistry> open_relay_registry(uint8_t      kind,
                                                std::string &error) override;
     std::unique_ptr<SharedSegment> open_segment(uint64_t magic, size_t size,
                                                 std::string &error) override;
     std::unique_ptr<SharedSegment> join_segment(uint64_t magic,
                                                 size_t   size) override;
-    bool can_lock(const LowerMd &, size_t) override { return true; }
-    std::string locked_memory_limit() override { return "unlimited"; }
+    uint64_t locked_memory_limit() override { return kUnlimited; }
     std::unique_ptr<AtWork> begin_work(Background  &work,
                                        std::string &error) override;
 

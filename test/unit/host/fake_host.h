@@ -3,7 +3,7 @@
 #define FUSELINK_TEST_UNIT_HOST_FAKE_HOST_H
 
 #include "host/host.h"
-#include "relay/hall.h"
+#include "registry/relay_registry.h"
 
 #include <cstring>
 
@@ -59,8 +59,8 @@ public:
         error = "none";
         return nullptr;
     }
-    std::shared_ptr<fuselink::RelayHall>
-    open_relay_hall(uint8_t, std::string &error) override
+    std::shared_ptr<fuselink::RelayRegistry>
+    open_relay_registry(uint8_t, std::string &error) override
     {
         error = "none";
         return nullptr;
@@ -76,8 +76,7 @@ public:
     {
         return nullptr;
     }
-    bool can_lock(const fuselink::LowerMd &, size_t) override { return true; }
-    std::string locked_memory_limit() override { return "unlimited"; }
+    uint64_t locked_memory_limit() override { return kUnlimited; }
     std::unique_ptr<fuselink::AtWork> begin_work(fuselink::Background &,
                                                  std::string &error) override
     {

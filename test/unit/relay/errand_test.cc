@@ -10,23 +10,23 @@ namespace {
 using fuselink::LeftBehind;
 using fuselink::ProcessId;
 using fuselink::RelayErrand;
-using fuselink::RelayHall;
+using fuselink::RelayRegistry;
 using fuselink::sched::Nanos;
 using Course = RelayErrand::Course;
 
 constexpr Nanos kNow = Nanos::seconds(1000);
 
-/* Somebody who has posted a job, and the agent, in a hall of their own. */
+/* Somebody who has posted a job, and the agent, in a registry of their own. */
 struct Posted : testing::Test {
     Posted()
     {
-        RelayHall::Offer offer;
+        RelayRegistry::Offer offer;
         offer.base      = 0x10000;
         offer.slot_size = 4096;
         offer.slots     = 2;
         theirs->offer(agent, offer);
-        place = *hall->take(agent, *hall->offer_of(agent), mine);
-        hall->post(place, mine, {0, 100, 0, true});
+        place = *registry->take(agent, *registry->offer_of(agent), mine);
+        registry->post(place, mine, {0, 100, 0, true});
         errand.begin(place, kNow);
     }
     /* The agent begins; then it may be stopped. */
@@ -34,16 +34,16 @@ struct Posted : testing::Test {
     {
         ASSERT_TRUE(theirs->next(agent, slot, job));
     }
-    Course after(Nanos time) { return errand.look(*hall, mine, kNow + time); }
+    Course after(Nanos time) { return errand.look(*registry, mine, kNow + time); }
 
     FakeProcesses              here{1}, there{2};
-    std::shared_ptr<RelayHall> hall   = RelayHall::make_private(here);
-    std::shared_ptr<RelayHall> theirs = hall->seen_by(there);
-    uint32_t         agent = *theirs->sit(there.self(), {1, 1000}, kNow);
-    uint32_t         mine  = *hall->sit(here.self(), {2, 1000}, kNow);
-    RelayHall::Place place{};
+    std::shared_ptr<RelayRegistry> registry   = RelayRegistry::make_private(here);
+    std::shared_ptr<RelayRegistry> theirs = registry->seen_by(there);
+    uint32_t         agent = *theirs->join(there.self(), {1, 1000}, kNow);
+    uint32_t         mine  = *registry->join(here.self(), {2, 1000}, kNow);
+    RelayRegistry::SlotHandle place{};
     uint32_t         slot = 0;
-    RelayHall::Job   job;
+    RelayRegistry::Job   job;
     RelayErrand      errand;
 };
 
@@ -89,13 +89,13 @@ TEST_F(LeftBehindTest, IsKeptUntilTheAgentGoesOn)
     LeftBehind left;
     run();
     left.add(place, &memory);
-    left.look(*hall, mine, ended);
+    left.look(*registry, mine, ended);
     EXPECT_TRUE(left.with(agent));
     EXPECT_FALSE(left.with(mine));
     EXPECT_EQ(freed, nullptr);
 
     theirs->done(agent, slot, true);
-    left.look(*hall, mine, ended);
+    left.look(*registry, mine, ended);
     EXPECT_EQ(freed, &memory);
     EXPECT_TRUE(left.empty());
     EXPECT_FALSE(left.with(agent));
@@ -111,7 +111,7 @@ TEST_F(LeftBehindTest, IsOverWithTheAgent)
     left.add(place, nullptr);
     left.add(place, &memory);
     here.others = ProcessId::Life::Gone;
-    left.look(*hall, mine, [&](char *) { ++count; });
+    left.look(*registry, mine, [&](char *) { ++count; });
     EXPECT_EQ(count, 1u);
     EXPECT_TRUE(left.empty());
 }

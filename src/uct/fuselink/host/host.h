@@ -17,8 +17,7 @@
 
 namespace fuselink {
 
-class LowerMd;
-class RelayHall;
+class RelayRegistry;
 
 /**
  * What a process has from the machine and not from UCX: the clock, chance, who
@@ -66,7 +65,7 @@ public:
     /** The load board of the node. */
     virtual std::shared_ptr<Board> open_board(std::string &error) = 0;
     /** Where relays of this `kind` meet. */
-    virtual std::shared_ptr<RelayHall> open_relay_hall(uint8_t      kind,
+    virtual std::shared_ptr<RelayRegistry> open_relay_registry(uint8_t      kind,
                                                        std::string &error) = 0;
     /** As SharedSegment::open() and join(). */
     virtual std::unique_ptr<SharedSegment>
@@ -74,10 +73,10 @@ public:
     virtual std::unique_ptr<SharedSegment> join_segment(uint64_t magic,
                                                         size_t   size) = 0;
 
-    /** True if the process may still lock so many bytes for a NIC of `md`. */
-    virtual bool        can_lock(const LowerMd &md, size_t bytes) = 0;
-    /** The limit of locked memory (ulimit -l) as text. */
-    virtual std::string locked_memory_limit() = 0;
+    /** The most memory that the process may lock (ulimit -l), bytes; kUnlimited
+     *  if there is no such limit. */
+    virtual uint64_t locked_memory_limit() = 0;
+    static constexpr uint64_t kUnlimited = UINT64_MAX;
 
     /** Has `work`, which outlives the result, done beside the program's
      *  threads. */

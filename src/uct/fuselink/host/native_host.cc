@@ -3,8 +3,7 @@
 
 #include "../../../ucs_ext/job.h"
 #include "../../../ucs_ext/node.h"
-#include "../rail/locked_memory.h"
-#include "../relay/hall.h"
+#include "../registry/relay_registry.h"
 #include "../ucx.h"
 #include "background_thread.h"
 #include "native_clock.h"
@@ -13,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <sys/random.h>
+#include <sys/resource.h>
 
 namespace fuselink {
 
@@ -74,10 +74,10 @@ std::shared_ptr<Board> NativeHost::open_board(std::string &error)
     return Board::open(error);
 }
 
-std::shared_ptr<RelayHall> NativeHost::open_relay_hall(uint8_t      kind,
+std::shared_ptr<RelayRegistry> NativeHost::open_relay_registry(uint8_t      kind,
                                                        std::string &error)
 {
-    return RelayHall::open(kind, error);
+    return RelayRegistry::open(kind, error);
 }
 
 std::unique_ptr<SharedSegment>
@@ -92,14 +92,12 @@ std::unique_ptr<SharedSegment> NativeHost::join_segment(uint64_t magic,
     return SharedSegment::join(magic, size);
 }
 
-bool NativeHost::can_lock(const LowerMd &md, size_t bytes)
+uint64_t NativeHost::locked_memory_limit()
 {
-    return fuselink::can_lock(md, bytes);
-}
-
-std::string NativeHost::locked_memory_limit()
-{
-    return fuselink::locked_memory_limit();
+    struct rlimit memlock;
+    return getrlimit(RLIMIT_MEMLOCK, &memlock) == 0 &&
+                   memlock.rlim_cur != RLIM_INFINITY ?
+               memlock.rlim_cur : kUnlimited;
 }
 
 std::unique_ptr<AtWork> NativeHost::begin_work(Background  &work,

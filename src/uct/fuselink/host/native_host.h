@@ -20,14 +20,13 @@ public:
     Processes   &processes() override;
     Network     &network() override;
     std::shared_ptr<Board>     open_board(std::string &error) override;
-    std::shared_ptr<RelayHall> open_relay_hall(uint8_t      kind,
+    std::shared_ptr<RelayRegistry> open_relay_registry(uint8_t      kind,
                                                std::string &error) override;
     std::unique_ptr<SharedSegment> open_segment(uint64_t magic, size_t size,
                                                 std::string &error) override;
     std::unique_ptr<SharedSegment> join_segment(uint64_t magic,
                                                 size_t   size) override;
-    bool        can_lock(const LowerMd &md, size_t bytes) override;
-    std::string locked_memory_limit() override;
+    uint64_t locked_memory_limit() override;
     std::unique_ptr<AtWork> begin_work(Background  &work,
                                        std::string &error) override;
 

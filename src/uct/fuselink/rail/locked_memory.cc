@@ -2,23 +2,11 @@
 #include "locked_memory.h"
 
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 namespace fuselink {
-namespace {
-
-rlim_t limit()
+bool can_lock(Host &host, const LowerMd &md, size_t bytes)
 {
-    struct rlimit memlock;
-    return getrlimit(RLIMIT_MEMLOCK, &memlock) == 0 ? memlock.rlim_cur :
-                                                      RLIM_INFINITY;
-}
-
-} // namespace
-
-bool can_lock(const LowerMd &md, size_t bytes)
-{
-    if (limit() == RLIM_INFINITY) {
+    if (host.locked_memory_limit() == Host::kUnlimited) {
         return true;
     }
     /* By trying: whoever may exceed the limit is known to the kernel only, and
@@ -37,13 +25,6 @@ bool can_lock(const LowerMd &md, size_t bytes)
     }
     munmap(memory, bytes); /* ends what UCX's cache keeps of it */
     return status == UCS_OK;
-}
-
-std::string locked_memory_limit()
-{
-    rlim_t bytes = limit();
-    return bytes == RLIM_INFINITY ? "unlimited" :
-                                    std::to_string(bytes >> 10) + " kB";
 }
 
 } // namespace fuselink

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_RAIL_LOCKED_MEMORY_H
 #define FUSELINK_RAIL_LOCKED_MEMORY_H
 
+#include "../host/host.h"
 #include "lower.h"
 
 namespace fuselink {
@@ -20,10 +21,7 @@ constexpr size_t queue_memory(size_t rails)
 /** True if the process may still lock so many bytes for a NIC. UCX does not
  *  ask: an interface opens with queues that are empty, then complains of each
  *  buffer, thousands of times. */
-bool can_lock(const LowerMd &md, size_t bytes);
-
-/** The limit of locked memory (ulimit -l) as text. */
-std::string locked_memory_limit();
+bool can_lock(Host &host, const LowerMd &md, size_t bytes);
 
 } // namespace fuselink
 

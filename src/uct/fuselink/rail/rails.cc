@@ -117,7 +117,7 @@ void Rails::leave_out(const RailCandidate &candidate, const std::string &why)
 bool Rails::may_lock(const RailCandidate &candidate, size_t rails)
 {
     if (candidate.traits->routed_by_ip ||
-        host_.can_lock(*candidate.md, queue_memory(rails))) {
+        can_lock(host_, *candidate.md, queue_memory(rails))) {
         return true;
     }
     unlocked_ += (unlocked_.empty() ? "" : ", ") + candidate.device;
@@ -129,9 +129,9 @@ void Rails::name_unlocked(size_t rails) const
 {
     if (!unlocked_.empty()) {
         ucs_warn("fuselink: NIC ports that are not used because each needs %zu "
-                 "MB of locked memory, of which this process may have %s "
+                 "MB of locked memory, of which this process may have %lu kB "
                  "(ulimit -l): %s", queue_memory(rails) >> 20,
-                 host_.locked_memory_limit().c_str(), unlocked_.c_str());
+                 host_.locked_memory_limit() >> 10, unlocked_.c_str());
     }
 }
 

@@ -1,7 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "agent.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace fuselink {
@@ -18,28 +17,22 @@ constexpr Nanos kLongPause = Nanos::millis(1);
 /* How often it looks for what the dead have left, and at the GPU's memory. */
 constexpr Nanos kLook = Nanos::seconds(1);
 
-/* Slots that nobody has used for so long are given back. */
-constexpr Nanos kIdle = Nanos::seconds(5);
-
 /* What others have begun in its slots ends within this, or they are stopped. */
 constexpr Nanos kLinger = Nanos::seconds(2);
 
 /* Longer than any copy takes. */
 constexpr Nanos kBroken = Nanos::seconds(10);
 
-/* The program's own: less of the GPU's memory than this part, or so many times
- * the slots, is free. */
-constexpr uint64_t kReservePart = 64, kReserveTimes = 4;
-
 } // namespace
 
 std::unique_ptr<RelayAgent>
-RelayAgent::start(Host &host, std::shared_ptr<RelayHall> hall, uint32_t seat,
-                  LowerMd &copies, LowerMd &ipc, const RelayHall::Offer &offer,
-                  Traffic &lent, std::string &error)
+RelayAgent::start(Host &host, std::shared_ptr<RelayRegistry> registry,
+                  uint32_t entry, LowerMd &copies, LowerMd &ipc,
+                  const RelayRegistry::Offer &offer, Traffic &lent,
+                  std::string &error)
 {
     std::unique_ptr<RelayAgent> agent(new RelayAgent(
-        host, std::move(hall), seat, copies, ipc, offer, lent));
+        host, std::move(registry), entry, copies, ipc, offer, lent));
     agent->context_ = GpuContext::current();
     GpuContext::Uuid uuid;
     if (!agent->context_ || !GpuContext::uuid(uuid)) {
@@ -63,7 +56,7 @@ RelayAgent::~RelayAgent()
 void RelayAgent::stop()
 {
     stop_.store(true);
-    hall_->ring(seat_);
+    registry_->notify(entry_);
 }
 
 void RelayAgent::begin()
@@ -84,21 +77,16 @@ bool RelayAgent::open()
         Hop::open(host_, copies_md_, worker_, &none, hop_) != UCS_OK) {
         return false;
     }
-    guests_ = std::make_unique<RelayGuests>(host_, *hall_, copies_md_, *hop_);
-    spare_  = std::make_unique<SpareMemory>(
-        [](void *self) {
-            auto *agent = static_cast<RelayAgent *>(self);
-            agent->hall_->ring(agent->seat_);
-        },
-        this);
+    clients_ = std::make_unique<RelayClients>(host_, *registry_, copies_md_, *hop_);
+    slots_   = std::make_unique<LentSlots>(*registry_, entry_, copies_md_,
+                                           ipc_md_, offer_);
     return true;
 }
 
 void RelayAgent::end()
 {
-    spare_.reset();
-    pool_.reset();
-    guests_.reset();
+    slots_.reset();
+    clients_.reset();
     hop_.reset();
     if (worker_ != nullptr) {
         uct_worker_destroy(worker_);
@@ -116,12 +104,12 @@ bool RelayAgent::step()
     stepped_             = now;
     if (stopping && deadline_ == Nanos::max()) {
         deadline_ = now + kLinger;
-        withdraw();
+        slots_->withdraw();
     }
-    if (spare_->asked() || now >= next_look_ || (promised_ && is_wanted())) {
-        if (!hall_->keep(seat_, now)) { /* it was stopped for long */
-            ucs_debug("fuselink: the agent's seat was given to others");
-            seated_ = false;
+    if (slots_->due() || now >= next_look_) {
+        if (!registry_->keep(entry_, now)) { /* it was stopped for long */
+            ucs_debug("fuselink: the agent's entry was given to others");
+            joined_ = false;
             hop_->wait([this] { return !hop_->busy(); });
             over_ = true;
             return false;
@@ -129,11 +117,12 @@ bool RelayAgent::step()
         look_around(now);
     }
     unsigned count = take_jobs() + hop_->progress();
-    if (leaving_ && !hop_->busy() &&
-        (hall_->sweep(seat_) || (stopping && now > deadline_))) {
-        give_back();
+    if (slots_->leaving() && !hop_->busy() &&
+        (registry_->sweep(entry_) || (stopping && now > deadline_))) {
+        slots_->free(now);
+        next_look_ = {}; /* offers slots anew */
     }
-    if (stopping && !leaving_) {
+    if (stopping && !slots_->leaving()) {
         over_ = true;
     } else if (stopping && now > deadline_ + kBroken) {
         ucs_error("fuselink: copies of a GPU do not end");
@@ -145,30 +134,21 @@ bool RelayAgent::step()
 
 Nanos RelayAgent::next_due() const
 {
-    return hop_->busy() ? stepped_ + kPause :
-           leaving_     ? stepped_ + kLongPause :
-                          next_look_;
+    return hop_->busy()      ? stepped_ + kPause :
+           slots_->leaving() ? stepped_ + kLongPause :
+                               next_look_;
 }
 
 void RelayAgent::wait(Nanos most)
 {
-    heard_ = hall_->wait(seat_, heard_, most);
-}
-
-void RelayAgent::give_back()
-{
-    leaving_ = false;
-    pool_.reset();
-    spare_->none();
-    answered_  = host_.now(); /* wishes of before have had theirs */
-    next_look_ = {};          /* promises slots anew */
+    heard_ = registry_->wait(entry_, heard_, most);
 }
 
 /* A GPU that is broken keeps what it reads and writes. */
 void RelayAgent::abandon()
 {
-    (void)pool_.release();
-    (void)guests_.release();
+    slots_->abandon();
+    (void)clients_.release();
     (void)hop_.release();
     worker_ = nullptr;
     async_  = nullptr;
@@ -177,103 +157,39 @@ void RelayAgent::abandon()
 unsigned RelayAgent::take_jobs()
 {
     uint32_t       slot;
-    RelayHall::Job job;
+    RelayRegistry::Job job;
     unsigned       count = 0;
-    for (; hall_->next(seat_, slot, job); ++count) {
+    for (; registry_->next(entry_, slot, job); ++count) {
         begin_copy(slot, job);
     }
     if (count != 0) {
-        used_ = host_.now();
+        slots_->used(host_.now());
     }
     return count;
 }
 
-/* What the program has freed is lent again only when there is twice as much: it
- * may need it again. */
 void RelayAgent::look_around(Nanos now)
 {
-    const uint64_t size = uint64_t{offer_.slot_size} * offer_.slots;
-    uint64_t       left = 0, total = 0;
-    GpuContext::memory(left, total);
-    const uint64_t reserve = std::max(total / kReservePart,
-                                      kReserveTimes * size);
-    const bool stopping = stop_.load(std::memory_order_relaxed);
-    if (pool_ && !leaving_ && (left < reserve || now - used_ > kIdle)) {
-        ucs_debug("fuselink: slots in the GPU's memory, of which %lu bytes are "
-                  "left, are given back", left);
-        withdraw();
-    } else if (!pool_ && !stopping && left >= 2 * reserve) {
-        if (is_wanted()) {
-            lend(now);
-        } else if (!promised_) {
-            promise();
-        }
-    } else if (promised_) {
-        withdraw();
-    }
-    if (!pool_) {
-        spare_->none();
-    } else if (!leaving_) {
-        spare_->settle(static_cast<int64_t>(left - reserve));
-    }
+    slots_->look(now, stop_.load(std::memory_order_relaxed));
     next_look_ = now + kLook;
-    hall_->sweep(seat_);
-    guests_->sweep();
+    registry_->sweep(entry_);
+    clients_->sweep();
 }
 
-/* Somebody has wanted slots since they were there, or refused. */
-bool RelayAgent::is_wanted() const
+void RelayAgent::begin_copy(uint32_t slot, const RelayRegistry::Job &job)
 {
-    return hall_->wanted(seat_) > answered_;
-}
-
-/* So that somebody asks; until then the program has all of the memory. */
-void RelayAgent::promise()
-{
-    RelayHall::Offer offer = offer_;
-    offer.on_wish = 1;
-    hall_->offer(seat_, offer);
-    promised_ = true;
-}
-
-void RelayAgent::lend(Nanos now)
-{
-    std::string error;
-    promised_ = false;
-    answered_ = used_ = now;
-    pool_ = RelayPool::allocate(copies_md_, ipc_md_, offer_, error);
-    if (pool_) {
-        hall_->offer(seat_, offer_);
-        return;
-    }
-    hall_->withdraw(seat_); /* promises anew when it looks around */
-    if (!refused_) {
-        refused_ = true;
-        ucs_debug("fuselink: the GPU's link is not lent to others: %s",
-                  error.c_str());
-    }
-}
-
-void RelayAgent::withdraw()
-{
-    hall_->withdraw(seat_);
-    promised_ = false;
-    leaving_  = pool_ != nullptr;
-}
-
-void RelayAgent::begin_copy(uint32_t slot, const RelayHall::Job &job)
-{
-    if (slot >= offer_.slots || copying_[slot].busy) {
+    if (slot >= slots_->count() || copying_[slot].busy) {
         return; /* not of ours: somebody has scribbled on it */
     }
-    char *host = !pool_ || job.length == 0 || job.length > offer_.slot_size ?
+    char *gpu  = slots_->at(slot);
+    char *host = gpu == nullptr || job.length == 0 ||
+                         job.length > slots_->size() ?
                      nullptr :
-                     guests_->memory_of(job);
+                     clients_->memory_of(job);
     if (host == nullptr) {
-        hall_->done(seat_, slot, false);
+        registry_->done(entry_, slot, false);
         return;
     }
-    char *gpu  = pool_->memory() + size_t{slot} * offer_.slot_size;
     Copy &copy = copying_[slot];
     arm(copy.comp, on_copied);
     copy.agent       = this;
@@ -295,10 +211,10 @@ void RelayAgent::copied(const Copy &copy, ucs_status_t status)
     if (status == UCS_OK) {
         (copy.out ? lent_.sent : lent_.received).add(copy.length);
     }
-    if (!seated_) {
+    if (!joined_) {
         return; /* they are others' slots by now */
     }
-    hall_->done(seat_, copy.slot, status == UCS_OK);
+    registry_->done(entry_, copy.slot, status == UCS_OK);
 }
 
 void RelayAgent::on_copied(uct_completion_t *comp)

@@ -31,23 +31,23 @@ constexpr Nanos kRest = Nanos::seconds(1);
 /* Pieces at one agent: one that hops, one that is copied, one that waits. */
 constexpr unsigned kTrips = 4;
 
-constexpr size_t kMostLanes = RelayHall::kSeats + 1;
+constexpr size_t kMostLinks = RelayRegistry::kEntries + 1;
 
 } // namespace
 
-Copier::Copier(Host &machine, LowerMd &ipc, std::shared_ptr<RelayHall> hall,
-               uint32_t seat, char *host, size_t host_size, Hop &own,
+Copier::Copier(Host &machine, LowerMd &ipc, std::shared_ptr<RelayRegistry> registry,
+               uint32_t entry, char *host, size_t host_size, Hop &own,
                NvLinks *nvlinks)
-    : machine_(machine), ipc_md_(ipc), hall_(std::move(hall)), seat_(seat),
+    : machine_(machine), ipc_md_(ipc), registry_(std::move(registry)), entry_(entry),
       host_(host), host_size_(host_size), own_(own), nvlinks_(nvlinks)
 {
 }
 
 Copier::~Copier()
 {
-    if (!trips_.empty()) { /* a GPU is broken: it keeps what it reads */
-        for (auto &trip : trips_) {
-            (void)trip.release();
+    if (!ops_.empty()) { /* a GPU is broken: it keeps what it reads */
+        for (auto &op : ops_) {
+            (void)op.release();
         }
         (void)ipc_.release();
         return;
@@ -91,7 +91,7 @@ bool Copier::is_near(const Agent &agent) const
 }
 
 /* Connects to it. */
-bool Copier::meet(Agent &agent)
+bool Copier::connect(Agent &agent)
 {
     const auto &offer = agent.offer;
     if (!is_near(agent) || offer.key_length != ipc_md_.rkey_size()) {
@@ -127,12 +127,12 @@ void Copier::leave(Agent &agent)
 void Copier::look_around(Nanos now)
 {
     next_look_ = now + kLook;
-    seated_    = seated_ && hall_->keep(seat_, now);
+    joined_    = joined_ && registry_->keep(entry_, now);
     reclaim();
     for (auto it = agents_.begin(); it != agents_.end();) {
         Agent &agent = **it;
-        auto   offer = hall_->offer_of(agent.seat);
-        if (agent.trips == 0 &&
+        auto   offer = registry_->offer_of(agent.entry);
+        if (agent.ops == 0 &&
             (!offer || offer->number != agent.offer.number ||
              offer->process != agent.offer.process)) {
             leave(agent);
@@ -141,18 +141,18 @@ void Copier::look_around(Nanos now)
             ++it;
         }
     }
-    for (uint32_t seat = 0; seat < RelayHall::kSeats; ++seat) {
-        auto offer = hall_->offer_of(seat);
+    for (uint32_t entry = 0; entry < RelayRegistry::kEntries; ++entry) {
+        auto offer = registry_->offer_of(entry);
         bool known = std::any_of(agents_.begin(), agents_.end(),
                                  [&](const auto &agent) {
-                                     return agent->seat == seat;
+                                     return agent->entry == entry;
                                  });
-        if (seat == seat_ || known || !offer) {
+        if (entry == entry_ || known || !offer) {
             continue;
         }
-        agents_.push_back(std::make_unique<Agent>(Agent{seat, *offer}));
+        agents_.push_back(std::make_unique<Agent>(Agent{entry, *offer}));
         Agent &agent = *agents_.back();
-        agent.usable = offer->on_wish != 0 ? is_near(agent) : meet(agent);
+        agent.usable = offer->on_demand != 0 ? is_near(agent) : connect(agent);
         ucs_debug("fuselink: process %d lends its GPU's link%s",
                   ProcessId(offer->process).pid(),
                   agent.usable ? "" : ", of no use here");
@@ -165,14 +165,14 @@ void Copier::look_around(Nanos now)
 }
 
 /* What is to be copied waits: the slots of those who have promised some. */
-void Copier::want_others(Nanos now)
+void Copier::demand_others(Nanos now)
 {
     for (auto &agent : agents_) {
-        if (agent->offer.on_wish != 0 && agent->usable &&
-            now - agent->asked >= kAsk && hall_->needed(agent->seat) < now) {
+        if (agent->offer.on_demand != 0 && agent->usable &&
+            now - agent->asked >= kAsk && registry_->needed(agent->entry) < now) {
             agent->asked = now;
             next_look_   = std::min(next_look_, now + kSoon);
-            hall_->want(agent->seat, now);
+            registry_->demand(agent->entry, now);
         }
     }
 }
@@ -186,29 +186,29 @@ ucs_status_t Copier::begin(bool out, char *host, void *gpu, size_t length,
     if (ucs_unlikely(now >= next_look_)) {
         look_around(now);
     }
-    LaneView lanes[kMostLanes];
-    Agent   *agents[kMostLanes];
+    LinkView links[kMostLinks];
+    Agent   *agents[kMostLinks];
     size_t   count = 0;
     agents[0]      = nullptr;
-    lanes[count++] = {waiting_, true};
+    links[count++] = {waiting_, true};
     for (size_t i = 0; hurry && i < agents_.size(); ++i) {
         auto &agent    = agents_[i];
         agents[count]  = agent.get();
-        lanes[count++] = {agent->waiting,
-                          agent->usable && agent->offer.on_wish == 0 &&
-                              agent->trips < kTrips &&
+        links[count++] = {agent->waiting,
+                          agent->usable && agent->offer.on_demand == 0 &&
+                              agent->ops < kTrips &&
                               agent->rests_until <= now &&
-                              !left_.with(agent->seat) &&
+                              !left_.with(agent->entry) &&
                               length <= agent->offer.slot_size &&
-                              hall_->needed(agent->seat) < now};
+                              registry_->needed(agent->entry) < now};
     }
-    size_t lane = choose_lane({lanes, count}, length);
-    if (lane != 0 &&
-        begin_trip(*agents[lane], out, host, gpu, length, comp)) {
+    size_t link = choose_link({links, count}, length);
+    if (link != 0 &&
+        begin_relayed(*agents[link], out, host, gpu, length, comp)) {
         return UCS_INPROGRESS;
     }
     if (hurry && waiting_ > length) {
-        want_others(now);
+        demand_others(now);
     }
     return begin_own(out, host, gpu, length, comp, now);
 }
@@ -216,7 +216,7 @@ ucs_status_t Copier::begin(bool out, char *host, void *gpu, size_t length,
 /* The owner's link is his for a while. */
 void Copier::need_own(Nanos now)
 {
-    hall_->need(seat_, now + std::clamp(own_takes_ * kOwners, kLeastOwners,
+    registry_->need(entry_, now + std::clamp(own_takes_ * kOwners, kLeastOwners,
                                         kMostOwners));
 }
 
@@ -254,72 +254,72 @@ void Copier::on_own(uct_completion_t *comp)
     uct_invoke_completion(user, status);
 }
 
-bool Copier::begin_trip(Agent &agent, bool out, char *host, void *gpu,
+bool Copier::begin_relayed(Agent &agent, bool out, char *host, void *gpu,
                         size_t length, uct_completion_t *comp)
 {
     if (host < host_ || host + length > host_ + host_size_) {
         return false; /* memory that agents do not see */
     }
-    /* As long as a trip lasts nobody takes the seat of who has just kept it. */
-    seated_ = seated_ && hall_->keep(seat_, machine_.now());
-    if (!seated_) {
+    /* As long as a op lasts nobody takes the entry of who has just kept it. */
+    joined_ = joined_ && registry_->keep(entry_, machine_.now());
+    if (!joined_) {
         return false;
     }
-    auto place = hall_->take(agent.seat, agent.offer, seat_);
-    if (!place) {
+    auto slot = registry_->take(agent.entry, agent.offer, entry_);
+    if (!slot) {
         return false;
     }
-    auto trip    = std::make_unique<Trip>(Trip{
+    auto op    = std::make_unique<RelayOp>(RelayOp{
         {}, this, out, false, false, UCS_OK, host, gpu, length, comp, &agent,
-        *place, {}});
+        *slot, {}});
     ucs_status_t status = UCS_INPROGRESS;
     if (out) {
-        status = hop(*trip);
+        status = hop(*op);
     } else {
-        post(*trip);
+        post(*op);
     }
     if (UCS_STATUS_IS_ERR(status)) {
-        hall_->give(*place, seat_);
+        registry_->give(*slot, entry_);
         return false;
     }
     agent.waiting += length;
-    ++agent.trips;
-    trips_.push_back(std::move(trip));
+    ++agent.ops;
+    ops_.push_back(std::move(op));
     return true;
 }
 
 /* Between the GPUs. */
-ucs_status_t Copier::hop(Trip &trip)
+ucs_status_t Copier::hop(RelayOp &op)
 {
-    arm(trip.comp, on_hop);
-    trip.hopping     = true;
-    trip.ended       = false;
-    uct_iov_t iov{trip.gpu, trip.length, UCT_MEM_HANDLE_NULL, 0, 1};
-    uint64_t  slot = trip.agent->offer.base +
-                     uint64_t{trip.place.slot} * trip.agent->offer.slot_size;
-    uct_rkey_t   key    = trip.agent->key.rkey;
+    arm(op.comp, on_hop);
+    op.hopping     = true;
+    op.ended       = false;
+    uct_iov_t iov{op.gpu, op.length, UCT_MEM_HANDLE_NULL, 0, 1};
+    uint64_t  slot = op.agent->offer.base +
+                     uint64_t{op.slot.slot} * op.agent->offer.slot_size;
+    uct_rkey_t   key    = op.agent->key.rkey;
     ucs_status_t status =
-        trip.out ? uct_ep_put_zcopy(trip.agent->ep, &iov, 1, slot, key,
-                                    &trip.comp) :
-                   uct_ep_get_zcopy(trip.agent->ep, &iov, 1, slot, key,
-                                    &trip.comp);
-    trip.ended = status == UCS_OK;
+        op.out ? uct_ep_put_zcopy(op.agent->ep, &iov, 1, slot, key,
+                                    &op.comp) :
+                   uct_ep_get_zcopy(op.agent->ep, &iov, 1, slot, key,
+                                    &op.comp);
+    op.ended = status == UCS_OK;
     return status;
 }
 
 void Copier::on_hop(uct_completion_t *comp)
 {
-    reinterpret_cast<Trip *>(comp)->ended = true; /* progress() goes on */
+    reinterpret_cast<RelayOp *>(comp)->ended = true; /* progress() goes on */
 }
 
 /* Has the agent copy it. */
-void Copier::post(Trip &trip)
+void Copier::post(RelayOp &op)
 {
-    trip.hopping = false;
-    trip.errand.begin(trip.place, machine_.now());
-    hall_->post(trip.place, seat_,
-                {static_cast<uint64_t>(trip.host - host_),
-                 static_cast<uint32_t>(trip.length), 0, trip.out});
+    op.hopping = false;
+    op.errand.begin(op.slot, machine_.now());
+    registry_->post(op.slot, entry_,
+                {static_cast<uint64_t>(op.host - host_),
+                 static_cast<uint32_t>(op.length), 0, op.out});
 }
 
 void Copier::set_slots(Slots &slots)
@@ -331,100 +331,100 @@ void Copier::set_slots(Slots &slots)
 
 /* What the agent may write when it goes on is what is there already, as long as
  * the slot is not used for something else. */
-void Copier::leave_behind(Trip &trip)
+void Copier::leave_behind(RelayOp &op)
 {
-    trip.left         = true;
-    const bool writes = trip.out && slots_ != nullptr;
+    op.left         = true;
+    const bool writes = op.out && slots_ != nullptr;
     if (writes) {
-        slots_->hold(trip.host);
+        slots_->hold(op.host);
     }
-    left_.add(trip.place, writes ? trip.host : nullptr);
+    left_.add(op.slot, writes ? op.host : nullptr);
     ucs_debug("fuselink: process %d, which lends its GPU's link, is stopped",
-              ProcessId(trip.place.process).pid());
+              ProcessId(op.slot.process).pid());
 }
 
 void Copier::reclaim()
 {
     if (!left_.empty()) {
-        left_.look(*hall_, seat_, [this](char *slot) {
+        left_.look(*registry_, entry_, [this](char *slot) {
             slots_->let_go(slot);
         });
     }
 }
 
 /* Where the bytes come from they still are. */
-void Copier::fall_back(Trip &trip, Nanos now)
+void Copier::fall_back(RelayOp &op, Nanos now)
 {
-    trip.agent->rests_until = now + kRest;
-    trip.result = begin_own(trip.out, trip.host, trip.gpu, trip.length,
-                            trip.user, now);
+    op.agent->rests_until = now + kRest;
+    op.result = begin_own(op.out, op.host, op.gpu, op.length,
+                            op.user, now);
 }
 
-/* True if the trip is over. Calls no user. */
-bool Copier::advance(Trip &trip, Nanos now)
+/* True if the op is over. Calls no user. */
+bool Copier::advance(RelayOp &op, Nanos now)
 {
-    if (trip.hopping) {
-        if (!trip.ended) {
+    if (op.hopping) {
+        if (!op.ended) {
             return false;
         }
-        if (trip.comp.status != UCS_OK) {
-            fall_back(trip, now);
+        if (op.comp.status != UCS_OK) {
+            fall_back(op, now);
             return true;
         }
-        if (!trip.out) {
+        if (!op.out) {
             return true;
         }
-        post(trip);
+        post(op);
         return false;
     }
-    switch (trip.errand.look(*hall_, seat_, now)) {
+    switch (op.errand.look(*registry_, entry_, now)) {
     case RelayErrand::Course::Wait:
         return false;
     case RelayErrand::Course::Done:
-        if (trip.out) {
+        if (op.out) {
             return true;
         }
-        if (!UCS_STATUS_IS_ERR(hop(trip))) {
-            return trip.ended;
+        if (!UCS_STATUS_IS_ERR(hop(op))) {
+            return op.ended;
         }
         break;
     case RelayErrand::Course::Stuck:
-        leave_behind(trip);
+        leave_behind(op);
         break;
     case RelayErrand::Course::Failed:
         break;
     }
-    fall_back(trip, now);
+    fall_back(op, now);
     return true;
 }
 
 unsigned Copier::progress()
 {
-    if (trips_.empty()) {
+    if (ops_.empty()) {
         return 0;
     }
     uct_iface_progress(ipc_->handle());
     const Nanos   now   = machine_.now();
     unsigned      count = 0;
-    for (size_t i = 0; i < trips_.size();) {
-        if (!advance(*trips_[i], now)) {
+    for (size_t i = 0; i < ops_.size();) {
+        if (!advance(*ops_[i], now)) {
             ++i;
             continue;
         }
         /* Users begin others: the list may change meanwhile, at its end. */
-        auto trip = std::move(trips_[i]);
-        trips_.erase(trips_.begin() + static_cast<std::ptrdiff_t>(i));
-        if (!trip->left) {
-            hall_->give(trip->place, seat_);
+        auto op = std::move(ops_[i]);
+        ops_.erase(ops_.begin() + static_cast<std::ptrdiff_t>(i));
+        if (!op->left) {
+            registry_->give(op->slot, entry_);
         }
-        trip->agent->waiting -= trip->length;
-        --trip->agent->trips;
-        if (trip->result != UCS_INPROGRESS) {
-            if (trip->result == UCS_OK) {
-                (trip->out ? relayed_.sent : relayed_.received)
-                    .add(trip->length);
+        op->agent->waiting -= op->length;
+        --op->agent->ops;
+        if (op->result != UCS_INPROGRESS) {
+            if (op->result == UCS_OK) {
+                (op->out ? relayed_.sent : relayed_.received)
+                    .add(op->length);
             }
-            uct_invoke_completion(trip->user, trip->result);
+            uct_invoke_completion(op->user, op->result);
         }
         ++count;
     }

@@ -7,8 +7,8 @@
 #include "../host/host.h"
 #include "../pool.h"
 #include "errand.h"
-#include "hall.h"
-#include "lanes.h"
+#include "../registry/relay_registry.h"
+#include "host_links.h"
 #include "nvlinks.h"
 
 #include <deque>
@@ -32,8 +32,8 @@ class Copier {
 public:
     /** Of the agents those whose GPU has NVLink to this process's; all of them if
      *  `nvlinks`, which outlives this, is null. */
-    Copier(Host &machine, LowerMd &ipc, std::shared_ptr<RelayHall> hall,
-           uint32_t seat, char *host, size_t host_size, Hop &own,
+    Copier(Host &machine, LowerMd &ipc, std::shared_ptr<RelayRegistry> registry,
+           uint32_t entry, char *host, size_t host_size, Hop &own,
            NvLinks *nvlinks);
     ~Copier();
     Copier(const Copier &)            = delete;
@@ -61,7 +61,7 @@ public:
     /** The slots that begin_out() fills; they do not outlive this. */
     void set_slots(Slots &slots);
 
-    bool     busy() const { return !trips_.empty(); }
+    bool     busy() const { return !ops_.empty(); }
     unsigned progress();
 
     /** What went over others' links so far; out of the GPU: sent. */
@@ -69,18 +69,18 @@ public:
 
 private:
     struct Agent {
-        uint32_t          seat;
-        RelayHall::Offer  offer;
+        uint32_t          entry;
+        RelayRegistry::Offer offer;
         bool              usable = false; /* once its slots are there */
         sched::Nanos      asked;          /* for them */
         sched::Nanos      rests_until;    /* for it did not do something */
         uct_rkey_bundle_t key{};
         uct_ep_h          ep      = nullptr;
-        uint64_t          waiting = 0; /* bytes of trips */
-        unsigned          trips   = 0;
+        uint64_t          waiting = 0; /* bytes of ops */
+        unsigned          ops   = 0;
     };
     /* A piece that goes over an agent; hop, then job, or the other way round. */
-    struct Trip {
+    struct RelayOp {
         uct_completion_t  comp; /* first: UCX gives back a pointer to it */
         Copier           *copier;
         bool              out;
@@ -93,36 +93,36 @@ private:
         size_t            length;
         uct_completion_t *user;
         Agent            *agent;
-        RelayHall::Place  place;
+        RelayRegistry::SlotHandle slot;
         RelayErrand       errand; /* if it is not hopping */
         bool              left = false; /* its slot, with the agent */
     };
 
     ucs_status_t begin(bool out, char *host, void *gpu, size_t length,
                        bool hurry, uct_completion_t *comp);
-    bool         begin_trip(Agent &agent, bool out, char *host, void *gpu,
+    bool         begin_relayed(Agent &agent, bool out, char *host, void *gpu,
                             size_t length, uct_completion_t *comp);
     ucs_status_t begin_own(bool out, char *host, void *gpu, size_t length,
                            uct_completion_t *comp, sched::Nanos now);
     void         need_own(sched::Nanos now);
-    ucs_status_t hop(Trip &trip);
-    void         post(Trip &trip);
-    void         fall_back(Trip &trip, sched::Nanos now);
-    bool         advance(Trip &trip, sched::Nanos now);
-    void         leave_behind(Trip &trip);
+    ucs_status_t hop(RelayOp &op);
+    void         post(RelayOp &op);
+    void         fall_back(RelayOp &op, sched::Nanos now);
+    bool         advance(RelayOp &op, sched::Nanos now);
+    void         leave_behind(RelayOp &op);
     void         reclaim();
     void         look_around(sched::Nanos now);
-    void         want_others(sched::Nanos now);
+    void         demand_others(sched::Nanos now);
     bool         is_near(const Agent &agent) const;
-    bool         meet(Agent &agent);
+    bool         connect(Agent &agent);
     void         leave(Agent &agent);
     static void  on_hop(uct_completion_t *comp);
     static void  on_own(uct_completion_t *comp);
 
     Host                       &machine_;
     LowerMd                    &ipc_md_;
-    std::shared_ptr<RelayHall>  hall_;
-    const uint32_t              seat_;
+    std::shared_ptr<RelayRegistry> registry_;
+    const uint32_t              entry_;
     char                       *host_;
     const size_t                host_size_;
     Hop                        &own_;
@@ -132,9 +132,9 @@ private:
     Traffic                     relayed_;
     sched::Nanos                own_takes_; /* a copy on the own link */
     sched::Nanos                next_look_;
-    bool                        seated_ = true; /* nobody has taken our seat */
+    bool                        joined_ = true; /* nobody has taken our entry */
     std::vector<std::unique_ptr<Agent>> agents_;
-    std::deque<std::unique_ptr<Trip>>   trips_;
+    std::deque<std::unique_ptr<RelayOp>>   ops_;
     Slots                              *slots_ = nullptr;
     LeftBehind                          left_;
 

@@ -6,56 +6,57 @@
 namespace fuselink {
 namespace {
 
-bool is_gone(RelayHall &hall, const RelayHall::Place &place)
+bool is_gone(RelayRegistry &registry, const RelayRegistry::SlotHandle &slot)
 {
-    return hall.processes().life(ProcessId(place.process)) ==
+    return registry.processes().life(ProcessId(slot.process)) ==
            ProcessId::Life::Gone;
 }
 
 } // namespace
 
-RelayErrand::Course RelayErrand::look(RelayHall &hall, uint32_t mine,
+RelayErrand::Course RelayErrand::look(RelayRegistry &registry, uint32_t mine,
                                       sched::Nanos now)
 {
-    switch (hall.look(place_, mine)) {
-    case RelayHall::State::Posted:
-        if (now - posted_ > kLate && hall.revoke(place_, mine)) {
+    switch (registry.look(slot_, mine)) {
+    case RelayRegistry::State::Posted:
+        if (now - posted_ > kLate && registry.revoke(slot_, mine)) {
             return Course::Failed;
         }
         [[fallthrough]];
-    case RelayHall::State::Running:
+    case RelayRegistry::State::Running:
         if (now - looked_ >= kLook) {
             looked_ = now;
-            if (is_gone(hall, place_)) {
+            if (is_gone(registry, slot_)) {
                 return Course::Failed;
             }
         }
         return now - posted_ > kStuck ? Course::Stuck : Course::Wait;
-    case RelayHall::State::Done:
+    case RelayRegistry::State::Done:
         return Course::Done;
     default:
         return Course::Failed;
     }
 }
 
-bool LeftBehind::with(uint32_t seat) const
+bool LeftBehind::with(uint32_t entry) const
 {
     return std::any_of(all_.begin(), all_.end(), [&](const One &one) {
-        return one.place.seat == seat;
+        return one.slot.entry == entry;
     });
 }
 
 /* A slot that is no longer ours is one of an agent that has ended all its copies,
  * or of one that is no more. */
-bool LeftBehind::is_over(RelayHall &hall, const RelayHall::Place &place,
+bool LeftBehind::is_over(RelayRegistry                   &registry,
+                         const RelayRegistry::SlotHandle &slot,
                          uint32_t mine)
 {
-    switch (hall.look(place, mine)) {
-    case RelayHall::State::Posted:
-    case RelayHall::State::Running:
-        return is_gone(hall, place);
+    switch (registry.look(slot, mine)) {
+    case RelayRegistry::State::Posted:
+    case RelayRegistry::State::Running:
+        return is_gone(registry, slot);
     default:
-        hall.give(place, mine);
+        registry.give(slot, mine);
         return true;
     }
 }

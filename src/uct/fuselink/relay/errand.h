@@ -2,7 +2,7 @@
 #ifndef FUSELINK_RELAY_ERRAND_H
 #define FUSELINK_RELAY_ERRAND_H
 
-#include "hall.h"
+#include "../registry/relay_registry.h"
 
 #include <vector>
 
@@ -31,20 +31,20 @@ public:
     };
 
     /** It is posted in this moment. */
-    void begin(const RelayHall::Place &place, sched::Nanos now)
+    void begin(const RelayRegistry::SlotHandle &slot, sched::Nanos now)
     {
-        place_  = place;
+        slot_  = slot;
         posted_ = looked_ = now;
     }
 
-    /** Takes it back if that is possible and it is late. `mine` is the seat of
+    /** Takes it back if that is possible and it is late. `mine` is the entry of
      *  who asks. */
-    Course look(RelayHall &hall, uint32_t mine, sched::Nanos now);
+    Course look(RelayRegistry &registry, uint32_t mine, sched::Nanos now);
 
 private:
-    RelayHall::Place place_{};
-    sched::Nanos     posted_;
-    sched::Nanos     looked_; /* whether the agent is alive */
+    RelayRegistry::SlotHandle slot_{};
+    sched::Nanos              posted_;
+    sched::Nanos              looked_; /* whether the agent is alive */
 };
 
 /**
@@ -54,22 +54,22 @@ private:
 class LeftBehind {
 public:
     /** `host` is null if the agent only reads there. */
-    void add(const RelayHall::Place &place, char *host)
+    void add(const RelayRegistry::SlotHandle &slot, char *host)
     {
-        all_.push_back({place, host});
+        all_.push_back({slot, host});
     }
     bool empty() const { return all_.empty(); }
-    /** Whether the agent at `seat` has something: it is no use asking it. */
-    bool with(uint32_t seat) const;
+    /** Whether the agent at `entry` has something: it is no use asking it. */
+    bool with(uint32_t entry) const;
 
     /** Gives back what agents have ended, or that those had who are gone. Calls
      *  ended(host) for each that was given with memory. */
     template <typename Ended>
-    void look(RelayHall &hall, uint32_t mine, Ended &&ended)
+    void look(RelayRegistry &registry, uint32_t mine, Ended &&ended)
     {
         for (size_t i = 0; i < all_.size();) {
             const One one = all_[i];
-            if (!is_over(hall, one.place, mine)) {
+            if (!is_over(registry, one.slot, mine)) {
                 ++i;
                 continue;
             }
@@ -83,11 +83,12 @@ public:
 
 private:
     struct One {
-        RelayHall::Place place;
-        char            *host;
+        RelayRegistry::SlotHandle slot;
+        char                     *host;
     };
 
-    static bool is_over(RelayHall &hall, const RelayHall::Place &place,
+    static bool is_over(RelayRegistry                   &registry,
+                        const RelayRegistry::SlotHandle &slot,
                         uint32_t mine);
 
     std::vector<One> all_;

@@ -4,7 +4,7 @@
 namespace fuselink {
 
 std::unique_ptr<RelayPool> RelayPool::allocate(LowerMd &copies, LowerMd &ipc,
-                                               RelayHall::Offer &offer,
+                                               RelayRegistry::Offer &offer,
                                                std::string &error)
 {
     std::unique_ptr<RelayPool> pool(new RelayPool(ipc));

@@ -3,7 +3,7 @@
 #define FUSELINK_RELAY_POOL_H
 
 #include "../rail/lower.h"
-#include "hall.h"
+#include "../registry/relay_registry.h"
 
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@ public:
     /** With the offer's slots of its size; fills in the rest of what the offer
      *  says of memory. nullptr if it cannot be; `error` says why, for a log line. */
     static std::unique_ptr<RelayPool> allocate(LowerMd &copies, LowerMd &ipc,
-                                               RelayHall::Offer &offer,
+                                               RelayRegistry::Offer &offer,
                                                std::string &error);
     /** Nobody may use it any more. */
     ~RelayPool();

@@ -33,8 +33,8 @@ std::unique_ptr<Relay> Relay::open(Host &host, size_t bytes, Use use,
     if (use == Use::OverNvLink) {
         relay->nvlinks_ = &nvlinks;
     }
-    relay->hall_ = host.open_relay_hall(FUSELINK_UCX_MINOR, error);
-    if (!relay->hall_) {
+    relay->registry_ = host.open_relay_registry(FUSELINK_UCX_MINOR, error);
+    if (!relay->registry_) {
         return nullptr;
     }
     relay->host_.magic = host.random64() | 1;
@@ -42,26 +42,26 @@ std::unique_ptr<Relay> Relay::open(Host &host, size_t bytes, Use use,
     relay->segment_    = host.open_segment(relay->host_.magic,
                                            relay->host_.size, error);
     if (!relay->segment_) {
-        relay->hall_.reset();
+        relay->registry_.reset();
         return nullptr;
     }
-    auto seat = relay->hall_->sit(host.processes().self(), relay->host_,
+    auto entry = relay->registry_->join(host.processes().self(), relay->host_,
                                   host.now());
-    if (!seat) {
-        relay->hall_.reset();
+    if (!entry) {
+        relay->registry_.reset();
         error = "as many processes as can be have relays on this node";
         return nullptr;
     }
-    relay->seat_ = *seat;
+    relay->entry_ = *entry;
     return relay;
 }
 
 Relay::~Relay()
 {
     agent_.reset();
-    /* Whose GPU is broken keeps his seat: slots may still be written to. */
-    if (hall_ && (!copier_ || !copier_->busy())) {
-        hall_->stand_up(seat_);
+    /* Whose GPU is broken keeps his entry: slots may still be written to. */
+    if (registry_ && (!copier_ || !copier_->busy())) {
+        registry_->leave(entry_);
     }
 }
 
@@ -77,7 +77,7 @@ ucs_status_t Relay::start(LowerMd &copies, LowerMd &ipc, Hop &own,
     copies_ = &copies;
     ipc_    = &ipc;
     copier_ = std::make_unique<Copier>(
-        machine_, ipc, hall_, seat_, static_cast<char *>(segment_->memory()),
+        machine_, ipc, registry_, entry_, static_cast<char *>(segment_->memory()),
         segment_->size(), own, nvlinks_);
     ucs_status_t status = copier_->open(worker, params);
     if (status != UCS_OK) {
@@ -106,7 +106,7 @@ void Relay::start_agent()
         ucs_debug("fuselink: the GPU has no NVLink: its link is not lent");
         return;
     }
-    agent_ = RelayAgent::start(machine_, hall_, seat_, *copies_, *ipc_, offer_,
+    agent_ = RelayAgent::start(machine_, registry_, entry_, *copies_, *ipc_, offer_,
                                lent_, error);
     if (!agent_) {
         ucs_debug("fuselink: the GPU's link is not lent to others: %s",

@@ -12,7 +12,7 @@
 namespace fuselink {
 
 /**
- * What one engine has of the node's relays: a seat in the hall, memory of the
+ * What one engine has of the node's relays: an entry in the registry, memory of the
  * host that agents of others can reach, copies that may go over them, and an
  * agent of its own, which begins when the program uses a GPU.
  *
@@ -75,11 +75,11 @@ private:
 
     Host                          &machine_;
     NvLinks                       *nvlinks_ = nullptr; /* null: not asked */
-    std::shared_ptr<RelayHall>     hall_;
+    std::shared_ptr<RelayRegistry>     registry_;
     std::unique_ptr<SharedSegment> segment_;
-    RelayHall::Host                host_; /* the memory */
-    uint32_t                       seat_ = 0;
-    RelayHall::Offer               offer_;
+    RelayRegistry::Host                host_; /* the memory */
+    uint32_t                       entry_ = 0;
+    RelayRegistry::Offer               offer_;
     bool                           asked_ = false; /* for an agent */
     LowerMd                       *copies_ = nullptr;
     LowerMd                       *ipc_    = nullptr;

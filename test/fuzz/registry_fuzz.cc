@@ -1,14 +1,14 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 
 /*
- * The hall is memory that other processes write. Whatever they write, and between
+ * The registry is memory that other processes write. Whatever they write, and between
  * whichever calls, what is read stays in bounds and no call goes astray.
  *
  * The input is a script of operations: the first kinds overwrite words, the others
  * are the calls of an agent, of somebody who uses it, and of one who comes late.
  */
 
-#include "relay/hall.h"
+#include "registry/relay_registry.h"
 #include "script.h"
 
 #include <vector>
@@ -17,20 +17,20 @@ using namespace fuselink;
 
 namespace {
 
-using State = RelayHall::State;
-using Offer = RelayHall::Offer;
+using State = RelayRegistry::State;
+using Offer = RelayRegistry::Offer;
 
 constexpr fuselink::sched::Nanos kNow{1'000'000'000};
 
-/* Hostile words are in so much of the hall: its head and the first seats, those
+/* Hostile words are in so much of the registry: its head and the first entries, those
  * of our processes among them. */
 constexpr uint32_t kHostileWords = 1024;
-constexpr uint32_t kLook         = 8; /* seats that are looked at */
+constexpr uint32_t kLook         = 8; /* entries that are looked at */
 constexpr size_t   kMostPlaces   = 64;
 
 void check_offer(const Offer &offer)
 {
-    require(offer.slots > 0 && offer.slots <= RelayHall::kSlots);
+    require(offer.slots > 0 && offer.slots <= RelayRegistry::kSlots);
     require(offer.slot_size > 0);
     require(offer.key_length <= Offer::kMostKey);
     require(offer.device_length <= Offer::kMostAddress);
@@ -42,14 +42,14 @@ void check_offer(const Offer &offer)
 
 class Run {
 public:
-    Run() : agent_(*hall_->sit(ProcessId::self(), {1, 1 << 20}, kNow)),
-            mine_(*hall_->sit(ProcessId::self(), {2, 1 << 20}, kNow))
+    Run() : agent_(*registry_->join(ProcessId::self(), {1, 1 << 20}, kNow)),
+            mine_(*registry_->join(ProcessId::self(), {2, 1 << 20}, kNow))
     {
     }
 
     void step(const Operation &operation)
     {
-        const uint32_t seat = operation.where % kLook;
+        const uint32_t entry = operation.where % kLook;
         switch (operation.kind) {
         case 0:
             write(operation.where, operation.number);
@@ -66,44 +66,44 @@ public:
             offer(operation);
             break;
         case 4:
-            take(seat);
+            take(entry);
             break;
         case 5:
             if (const auto *place = at(operation)) {
-                hall_->post(*place, mine_,
+                registry_->post(*place, mine_,
                             {operation.number, operation.where, 0,
                              operation.number % 2 != 0});
             }
             break;
         case 6:
             if (const auto *place = at(operation)) {
-                if (hall_->revoke(*place, mine_)) {
-                    hall_->give(*place, mine_);
+                if (registry_->revoke(*place, mine_)) {
+                    registry_->give(*place, mine_);
                 }
             }
             break;
         case 7:
             if (const auto *place = at(operation)) {
-                hall_->give(*place, mine_);
+                registry_->give(*place, mine_);
             }
             break;
         case 8:
             work(operation);
             break;
         case 9:
-            hall_->withdraw(agent_);
-            hall_->sweep(agent_);
+            registry_->withdraw(agent_);
+            registry_->sweep(agent_);
             break;
         case 10:
-            hall_->want(seat, fuselink::sched::Nanos(static_cast<int64_t>(operation.number)));
-            hall_->need(agent_, fuselink::sched::Nanos(static_cast<int64_t>(operation.number)));
-            hall_->wait(agent_, static_cast<uint32_t>(operation.number), {});
+            registry_->demand(entry, fuselink::sched::Nanos(static_cast<int64_t>(operation.number)));
+            registry_->need(agent_, fuselink::sched::Nanos(static_cast<int64_t>(operation.number)));
+            registry_->wait(agent_, static_cast<uint32_t>(operation.number), {});
             break;
         case 11:
-            if (auto late = hall_->sit(ProcessId::self(), {3, 1}, kNow)) {
-                require(*late < RelayHall::kSeats);
+            if (auto late = registry_->join(ProcessId::self(), {3, 1}, kNow)) {
+                require(*late < RelayRegistry::kEntries);
                 take(*late);
-                hall_->stand_up(*late);
+                registry_->leave(*late);
             }
             break;
         default:
@@ -113,24 +113,24 @@ public:
 
     void look() const
     {
-        for (uint32_t seat = 0; seat < kLook; ++seat) {
-            if (auto offer = hall_->offer_of(seat)) {
+        for (uint32_t entry = 0; entry < kLook; ++entry) {
+            if (auto offer = registry_->offer_of(entry)) {
                 check_offer(*offer);
             }
-            (void)hall_->at(seat);
-            (void)hall_->host_of(seat);
-            (void)hall_->needed(seat);
-            (void)hall_->wanted(seat);
+            (void)registry_->at(entry);
+            (void)registry_->host_of(entry);
+            (void)registry_->needed(entry);
+            (void)registry_->demanded(entry);
         }
         for (const auto &place : places_) {
-            require(hall_->look(place, mine_) <= State::Failed);
+            require(registry_->look(place, mine_) <= State::Failed);
         }
     }
 
 private:
     void write(uint32_t where, uint64_t number)
     {
-        hall_->overwrite(where % kHostileWords * sizeof(number), &number,
+        registry_->overwrite(where % kHostileWords * sizeof(number), &number,
                          sizeof(number));
     }
 
@@ -138,25 +138,25 @@ private:
     {
         Offer offer;
         offer.base          = operation.number;
-        offer.slots         = operation.where % (RelayHall::kSlots + 2);
+        offer.slots         = operation.where % (RelayRegistry::kSlots + 2);
         offer.slot_size     = operation.where >> 8;
         offer.key_length    = operation.number % (Offer::kMostKey + 2);
         offer.device_length = operation.number >> 8 & 0x7f;
         offer.iface_length  = operation.number >> 16 & 0x7f;
-        offer.on_wish       = operation.where >> 7 & 1;
-        hall_->offer(agent_, offer);
+        offer.on_demand       = operation.where >> 7 & 1;
+        registry_->offer(agent_, offer);
     }
 
-    void take(uint32_t seat)
+    void take(uint32_t entry)
     {
-        auto offer = hall_->offer_of(seat);
+        auto offer = registry_->offer_of(entry);
         if (!offer) {
             return;
         }
         check_offer(*offer);
-        auto place = hall_->take(seat, *offer, mine_);
+        auto place = registry_->take(entry, *offer, mine_);
         if (place) {
-            require(place->seat == seat && place->slot < offer->slots);
+            require(place->entry == entry && place->slot < offer->slots);
             if (places_.size() == kMostPlaces) {
                 places_.erase(places_.begin());
             }
@@ -167,25 +167,25 @@ private:
     void work(const Operation &operation)
     {
         uint32_t       slot = UINT32_MAX;
-        RelayHall::Job job;
-        if (hall_->next(agent_, slot, job)) {
-            require(slot < RelayHall::kSlots);
+        RelayRegistry::Job job;
+        if (registry_->next(agent_, slot, job)) {
+            require(slot < RelayRegistry::kSlots);
             if (operation.where % 2 != 0) {
                 write(operation.where, operation.number); /* meanwhile */
             }
-            hall_->done(agent_, slot, operation.number % 2 != 0);
+            registry_->done(agent_, slot, operation.number % 2 != 0);
         }
     }
 
-    const RelayHall::Place *at(const Operation &operation) const
+    const RelayRegistry::SlotHandle *at(const Operation &operation) const
     {
         return places_.empty() ? nullptr :
                                  &places_[operation.where % places_.size()];
     }
 
-    std::shared_ptr<RelayHall>    hall_ = RelayHall::make_private();
+    std::shared_ptr<RelayRegistry>    registry_ = RelayRegistry::make_private();
     uint32_t                      agent_, mine_;
-    std::vector<RelayHall::Place> places_;
+    std::vector<RelayRegistry::SlotHandle> places_;
 };
 
 } // namespace

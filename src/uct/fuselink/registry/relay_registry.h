@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_RELAY_HALL_H
-#define FUSELINK_RELAY_HALL_H
+#ifndef FUSELINK_REGISTRY_RELAY_REGISTRY_H
+#define FUSELINK_REGISTRY_RELAY_REGISTRY_H
 
 #include "../../../ucs_ext/processes.h"
 #include "../../../ucs_ext/shared_segment.h"
@@ -17,23 +17,23 @@ namespace fuselink {
 
 /**
  * Where the processes of a user on a node lend each other their GPUs' links to
- * the host. Each agent has a seat with an offer: slots in its GPU's memory. Who
+ * the host. Each agent has an entry with an offer: slots in its GPU's memory. Who
  * wants to use one takes it, moves data into it, or has it moved there, and posts
  * a job; the agent does it and says so.
  *
  * There is no lock. A slot is one word that says how far it is and whose, and
  * only who has it changes it; but for the agent, which clears what dead
- * processes have left, and for whoever wants the seat of a dead agent. All that
+ * processes have left, and for whoever wants the entry of a dead agent. All that
  * is read is hostile input and comes out bounded, but for keys and addresses of
  * memory, which only UCX understands. Knows nothing of GPUs.
  */
-class RelayHall {
+class RelayRegistry {
 public:
-    static constexpr uint32_t kSeats = 64;
+    static constexpr uint32_t kEntries = 64;
     static constexpr uint32_t kSlots = 16; /* of an agent, at most */
 
     /** Who is of another PID namespace, so that his end cannot be seen, may
-     *  lose his seat after so long without keep(), if there is no other. */
+     *  lose his entry after so long without keep(), if there is no other. */
     static constexpr sched::Nanos kForgotten = sched::Nanos::seconds(60);
 
     /** What an agent offers. Plain data, for shared memory. */
@@ -50,10 +50,10 @@ public:
         uint8_t  device[kMostAddress] = {};
         uint8_t  iface[kMostAddress] = {};
         uint8_t  gpu[16] = {};       /* its UUID */
-        uint32_t on_wish = 0;        /* no slot is there before want() */
+        uint32_t on_demand = 0;      /* no slot is there before demand() */
         /* Filled in by offer() and offer_of(). */
         uint64_t process = 0; /* the agent's */
-        uint32_t number  = 0; /* of the offers at this seat */
+        uint32_t number  = 0; /* of the offers at this entry */
     };
 
     /** Memory of the host that jobs of a process are about: a SharedSegment. */
@@ -63,11 +63,11 @@ public:
         bool operator==(const Host &) const = default;
     };
 
-    /** A copy between a slot and the host memory of the process at a seat. */
+    /** A copy between a slot and the host memory of the process at an entry. */
     struct Job {
         uint64_t host_offset = 0;
         uint32_t length = 0;
-        uint32_t seat = 0; /* whose; filled in by next() */
+        uint32_t entry = 0; /* whose; filled in by next() */
         bool     out = false; /* to the host */
         Host     host = {};   /* his memory; filled in by next() */
     };
@@ -75,91 +75,92 @@ public:
     enum class State : uint8_t { Free, Taken, Posted, Running, Done, Failed };
 
     /** A slot of an offer. */
-    struct Place {
-        uint32_t seat;
+    struct SlotHandle {
+        uint32_t entry;
         uint64_t process; /* the agent's */
         uint32_t number;  /* the offer's */
         uint32_t slot;
     };
 
-    /** The hall of this user on this node, made if there is none. Those who
+    /** The registry of this user on this node, made if there is none. Those who
      *  understand each other's keys have the same `kind`. nullptr if shared
      *  memory cannot be had; `error` says why. */
-    static std::shared_ptr<RelayHall> open(uint8_t kind, std::string &error);
+    static std::shared_ptr<RelayRegistry> open(uint8_t kind, std::string &error);
     /** In memory of its own, for tests. `processes`, here and below, outlive
      *  it. */
-    static std::shared_ptr<RelayHall>
+    static std::shared_ptr<RelayRegistry>
     make_private(Processes &processes = Processes::real());
 
-    /** The same hall, as another process of this program sees it. */
-    std::shared_ptr<RelayHall> seen_by(Processes &processes) const;
+    /** The same registry, as another process of this program sees it. */
+    std::shared_ptr<RelayRegistry> seen_by(Processes &processes) const;
 
-    /** Those who may sit here. */
+    /** Those who may join. */
     Processes &processes() const { return processes_; }
 
     /* Everybody. */
 
-    /** A seat for `me`, an agent or not; none if all are taken by the living. */
-    std::optional<uint32_t> sit(ProcessId me, const Host &host,
+    /** An entry for `me`, an agent or not; none if all are taken by the living. */
+    std::optional<uint32_t> join(ProcessId me, const Host &host,
                                 sched::Nanos now);
-    /** Now and then, and before the seat is used: shows that this process lives.
-     *  False if others took it for dead, and the seat is somebody else's. */
-    [[nodiscard]] bool      keep(uint32_t seat, sched::Nanos now);
-    void                    stand_up(uint32_t seat);
-    /** Who sits there; none if nobody does. */
-    std::optional<ProcessId> at(uint32_t seat) const;
-    Host                     host_of(uint32_t seat) const;
+    /** Now and then, and before the entry is used: shows that this process lives.
+     *  False if others took it for dead, and the entry is somebody else's. */
+    [[nodiscard]] bool      keep(uint32_t entry, sched::Nanos now);
+    void                    leave(uint32_t entry);
+    /** Whose entry that is; none if it is nobody's. */
+    std::optional<ProcessId> at(uint32_t entry) const;
+    Host                     host_of(uint32_t entry) const;
     /** What they offer, if that makes sense. */
-    std::optional<Offer>     offer_of(uint32_t seat) const;
+    std::optional<Offer>     offer_of(uint32_t entry) const;
 
-    /* Who wants to use an agent; `mine` is his own seat. */
+    /* Who wants to use an agent; `mine` is his own entry. */
 
-    /** Asks the agent at `seat` for the slots that it offers on wish. */
-    void want(uint32_t seat, sched::Nanos now);
-    /** A free slot of what the agent at `seat` offers, if it still does. */
-    std::optional<Place> take(uint32_t seat, const Offer &offer, uint32_t mine);
-    void                 post(const Place &place, uint32_t mine,
+    /** Asks the agent at `entry` for the slots that it offers on demand. */
+    void demand(uint32_t entry, sched::Nanos now);
+    /** A free slot of what the agent at `entry` offers, if it still does. */
+    std::optional<SlotHandle> take(uint32_t entry, const Offer &offer,
+                                   uint32_t mine);
+    void                 post(const SlotHandle &place, uint32_t mine,
                               const Job &job);
     /** How far it is. Failed as well if the slot is no longer ours. */
-    State                look(const Place &place, uint32_t mine) const;
+    State                look(const SlotHandle &place, uint32_t mine) const;
     /** Takes a posted job back. False if the agent has begun it. */
-    bool                 revoke(const Place &place, uint32_t mine);
+    bool                 revoke(const SlotHandle &place, uint32_t mine);
     /** Of any state but one that the agent is to change. */
-    void                 give(const Place &place, uint32_t mine);
+    void                 give(const SlotHandle &place, uint32_t mine);
 
-    /* An agent, at its own seat. */
+    /* An agent, at its own entry. */
 
-    void offer(uint32_t seat, Offer offer);
+    void offer(uint32_t entry, Offer offer);
     /** Its owner needs the GPU's link until then: others leave it alone. */
-    void need(uint32_t seat, sched::Nanos until)
+    void need(uint32_t entry, sched::Nanos until)
     {
-        this->seat(seat).needed.store(until.count(),
+        this->entry(entry).needed.store(until.count(),
                                       std::memory_order_relaxed);
     }
-    sched::Nanos needed(uint32_t seat) const
+    sched::Nanos needed(uint32_t entry) const
     {
         return sched::Nanos(
-            this->seat(seat).needed.load(std::memory_order_relaxed));
+            this->entry(entry).needed.load(std::memory_order_relaxed));
     }
     /** When somebody last wanted its slots; 0: nobody has. Any value. */
-    sched::Nanos wanted(uint32_t seat) const
+    sched::Nanos demanded(uint32_t entry) const
     {
         return sched::Nanos(
-            this->seat(seat).wanted.load(std::memory_order_relaxed));
+            this->entry(entry).demanded.load(std::memory_order_relaxed));
     }
     /** Offers nothing more; what was begun may end. */
-    void withdraw(uint32_t seat);
-    /** The oldest job that is posted, which is running then; of who sits where
-     *  he sat when he posted it. `job` is bounded by nothing but its types. */
-    bool next(uint32_t seat, uint32_t &slot, Job &job);
-    void done(uint32_t seat, uint32_t slot, bool well);
+    void withdraw(uint32_t entry);
+    /** The oldest job that is posted, which is running then; of who still
+     *  has the entry with which he posted it. `job` is bounded by nothing but its types. */
+    bool next(uint32_t entry, uint32_t &slot, Job &job);
+    void done(uint32_t entry, uint32_t slot, bool well);
     /** Frees slots of processes that are gone, but for those that run. True if
      *  all are free: behind withdraw() nobody uses the agent's memory then. */
-    bool sweep(uint32_t seat);
-    /** Returns when the bell was rung after `heard`, or after so long. The new
+    bool sweep(uint32_t entry);
+    /** Returns when notify() was called after `heard`, or after so long. The new
      *  value for `heard`. */
-    uint32_t wait(uint32_t seat, uint32_t heard, sched::Nanos most);
-    void     ring(uint32_t seat);
+    uint32_t wait(uint32_t entry, uint32_t heard, sched::Nanos most);
+    void     notify(uint32_t entry);
 
     /** Raw, for the fuzzer: `size` bytes of nonsense from whoever. */
     void overwrite(size_t offset, const void *bytes, size_t size);
@@ -176,29 +177,29 @@ private:
         std::atomic<uint32_t> length;
         std::atomic<uint32_t> out;
     };
-    struct Seat {
+    struct Entry {
         std::atomic<uint64_t> process; /* 0: empty */
         std::atomic<uint32_t> offers;  /* so far, times 2; 0, odd: none now */
-        std::atomic<uint32_t> bell;
+        std::atomic<uint32_t> notices;
         std::atomic<uint64_t> posted;
-        std::atomic<int64_t>  needed, wanted, stamp;
+        std::atomic<int64_t>  needed, demanded, stamp;
         std::atomic<uint64_t> host_magic, host_size;
         Words                 offer;
         Slot                  slots[kSlots];
     };
     struct Segment {
         SharedSegment::Header header;
-        Seat                  seats[kSeats];
+        Entry                 entries[kEntries];
     };
 
-    explicit RelayHall(Processes &processes) : processes_(processes) {}
+    explicit RelayRegistry(Processes &processes) : processes_(processes) {}
 
-    Seat       &seat(uint32_t index) { return segment_->seats[index]; }
-    const Seat &seat(uint32_t index) const { return segment_->seats[index]; }
-    static void clear(Seat &seat);
+    Entry       &entry(uint32_t index) { return segment_->entries[index]; }
+    const Entry &entry(uint32_t index) const { return segment_->entries[index]; }
+    static void clear(Entry &entry);
     uint64_t    word_of(State state, uint32_t taker) const;
     bool        is_gone(uint64_t who) const;
-    bool        is_free_for(uint32_t seat, uint64_t who,
+    bool        is_free_for(uint32_t entry, uint64_t who,
                             sched::Nanos now) const;
     bool        is_taker(uint64_t who, uint64_t word) const;
     bool        taker_is_gone(uint64_t word) const;

@@ -1,11 +1,11 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_RELAY_GUESTS_H
-#define FUSELINK_RELAY_GUESTS_H
+#ifndef FUSELINK_RELAY_CLIENTS_H
+#define FUSELINK_RELAY_CLIENTS_H
 
 #include "../hop/hop.h"
 #include "../host/host.h"
 #include "../rail/lower.h"
-#include "hall.h"
+#include "../registry/relay_registry.h"
 
 #include <array>
 #include <memory>
@@ -13,39 +13,39 @@
 namespace fuselink {
 
 /** Memory of the host of the processes for which an agent copies, pinned for its
- *  GPU as long as they sit where they sat. The agent's thread. */
-class RelayGuests {
+ *  GPU as long as they have the entries that they had. The agent's thread. */
+class RelayClients {
 public:
     /** `hop` copies to and from it. */
-    RelayGuests(Host &host, RelayHall &hall, LowerMd &copies, Hop &hop)
-        : host_(host), hall_(hall), copies_(copies), hop_(hop)
+    RelayClients(Host &host, RelayRegistry &registry, LowerMd &copies, Hop &hop)
+        : host_(host), registry_(registry), copies_(copies), hop_(hop)
     {
     }
-    ~RelayGuests();
-    RelayGuests(const RelayGuests &)            = delete;
-    RelayGuests &operator=(const RelayGuests &) = delete;
+    ~RelayClients();
+    RelayClients(const RelayClients &)            = delete;
+    RelayClients &operator=(const RelayClients &) = delete;
 
     /** What a job is about; nullptr if who asks has no memory, or it is not in
      *  it. */
-    char *memory_of(const RelayHall::Job &job);
+    char *memory_of(const RelayRegistry::Job &job);
 
     /** Lets go of the memory of those who are gone. */
     void sweep();
 
 private:
-    struct Guest {
-        RelayHall::Host                host;
+    struct Client {
+        RelayRegistry::Host                host;
         std::unique_ptr<SharedSegment> memory;
         uct_mem_h                      pinned = nullptr;
     };
 
-    void forget(Guest &guest);
+    void forget(Client &client);
 
     Host      &host_;
-    RelayHall &hall_;
+    RelayRegistry &registry_;
     LowerMd   &copies_;
     Hop       &hop_;
-    std::array<Guest, RelayHall::kSeats> guests_;
+    std::array<Client, RelayRegistry::kEntries> clients_;
 };
 
 } // namespace fuselink

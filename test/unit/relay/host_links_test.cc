@@ -1,17 +1,17 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#include "relay/lanes.h"
+#include "relay/host_links.h"
 
 #include <gtest/gtest.h>
 #include <vector>
 
 namespace {
 
-using fuselink::choose_lane;
-using fuselink::LaneView;
+using fuselink::choose_link;
+using fuselink::LinkView;
 
-size_t choose(std::vector<LaneView> lanes, uint64_t length)
+size_t choose(std::vector<LinkView> links, uint64_t length)
 {
-    return choose_lane(lanes, length);
+    return choose_link(links, length);
 }
 
 TEST(Lanes, TheOwnIfThereIsNoOther)
@@ -46,13 +46,13 @@ TEST(Lanes, NoneThatIsNotOpen)
 /* Pieces of one length, and links that are equally fast: the work is spread. */
 TEST(Lanes, SpreadsWork)
 {
-    std::vector<LaneView> lanes(4, {0, true});
+    std::vector<LinkView> links(4, {0, true});
     for (int i = 0; i < 400; ++i) {
-        lanes[choose(lanes, 10)].waiting += 10;
+        links[choose(links, 10)].waiting += 10;
     }
-    for (const LaneView &lane : lanes) {
-        EXPECT_GE(lane.waiting, 980u);
-        EXPECT_LE(lane.waiting, 1030u);
+    for (const LinkView &link : links) {
+        EXPECT_GE(link.waiting, 980u);
+        EXPECT_LE(link.waiting, 1030u);
     }
 }
 

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-/* The hall as several processes use it at once: real threads, which the thread
+/* The registry as several processes use it at once: real threads, which the thread
  * sanitizer watches in contrib/check's stage unit-tsan. */
-#include "relay/hall.h"
+#include "registry/relay_registry.h"
 
 #include <algorithm>
 #include <array>
@@ -13,32 +13,32 @@
 
 namespace {
 using fuselink::ProcessId;
-using fuselink::RelayHall;
-using State = RelayHall::State;
+using fuselink::RelayRegistry;
+using State = RelayRegistry::State;
 
 constexpr fuselink::sched::Nanos kNow{1'000'000'000};
 
 /* All of it follows from `number`, so that a mixture of two shows. */
-RelayHall::Offer offer_number(uint32_t number)
+RelayRegistry::Offer offer_number(uint32_t number)
 {
-    RelayHall::Offer offer;
+    RelayRegistry::Offer offer;
     offer.base          = uint64_t{number} << 20;
     offer.slot_size     = 4096;
     offer.slots         = number % 3 + 1;
-    offer.key_length    = RelayHall::Offer::kMostKey;
-    offer.device_length = RelayHall::Offer::kMostAddress;
-    offer.iface_length  = RelayHall::Offer::kMostAddress;
+    offer.key_length    = RelayRegistry::Offer::kMostKey;
+    offer.device_length = RelayRegistry::Offer::kMostAddress;
+    offer.iface_length  = RelayRegistry::Offer::kMostAddress;
     for (auto &byte : offer.key) {
         byte = static_cast<uint8_t>(number);
     }
     for (auto *bytes : {offer.device, offer.iface}) {
-        std::fill_n(bytes, RelayHall::Offer::kMostAddress,
+        std::fill_n(bytes, RelayRegistry::Offer::kMostAddress,
                     static_cast<uint8_t>(number));
     }
     return offer;
 }
 
-bool is_of_one_piece(const RelayHall::Offer &offer)
+bool is_of_one_piece(const RelayRegistry::Offer &offer)
 {
     const auto number = static_cast<uint32_t>(offer.base >> 20);
     const auto right  = offer_number(number);
@@ -50,11 +50,11 @@ bool is_of_one_piece(const RelayHall::Offer &offer)
                       right.iface);
 }
 
-TEST(RelayHallThreads, ASeatIsForOneAtATime)
+TEST(RelayRegistryThreads, ASeatIsForOneAtATime)
 {
     constexpr int kThreads = 4, kTurns = 2000, kMostAtOnce = 20;
-    auto          hall = RelayHall::make_private();
-    std::array<std::atomic<int>, RelayHall::kSeats> sitting{};
+    auto          registry = RelayRegistry::make_private();
+    std::array<std::atomic<int>, RelayRegistry::kEntries> joined{};
     std::atomic<int>                                wrong{0};
     std::vector<std::thread>                        threads;
     for (int i = 0; i < kThreads; ++i) {
@@ -63,27 +63,27 @@ TEST(RelayHallThreads, ASeatIsForOneAtATime)
             std::vector<uint32_t> mine;
             for (int turn = 0; turn < kTurns; ++turn) {
                 if (mine.size() < kMostAtOnce && random() % 2 == 0) {
-                    /* More than there are seats want one at times. */
-                    auto seat = hall->sit(ProcessId::self(),
+                    /* More than there are entries want one at times. */
+                    auto entry = registry->join(ProcessId::self(),
                                           {uint64_t(i) + 1, 1},
                                           kNow);
-                    if (!seat) {
+                    if (!entry) {
                         continue;
                     }
-                    wrong += ++sitting[*seat] != 1;
-                    wrong += hall->host_of(*seat).magic != uint64_t(i) + 1;
-                    wrong += hall->at(*seat) != ProcessId::self();
-                    mine.push_back(*seat);
+                    wrong += ++joined[*entry] != 1;
+                    wrong += registry->host_of(*entry).magic != uint64_t(i) + 1;
+                    wrong += registry->at(*entry) != ProcessId::self();
+                    mine.push_back(*entry);
                 } else if (!mine.empty()) {
                     size_t which = random() % mine.size();
-                    --sitting[mine[which]];
-                    hall->stand_up(mine[which]);
+                    --joined[mine[which]];
+                    registry->leave(mine[which]);
                     mine.erase(mine.begin() + static_cast<long>(which));
                 }
             }
-            for (uint32_t seat : mine) {
-                --sitting[seat];
-                hall->stand_up(seat);
+            for (uint32_t entry : mine) {
+                --joined[entry];
+                registry->leave(entry);
             }
         });
     }
@@ -91,17 +91,17 @@ TEST(RelayHallThreads, ASeatIsForOneAtATime)
         thread.join();
     }
     EXPECT_EQ(wrong.load(), 0);
-    for (uint32_t seat = 0; seat < RelayHall::kSeats; ++seat) {
-        EXPECT_FALSE(hall->at(seat));
+    for (uint32_t entry = 0; entry < RelayRegistry::kEntries; ++entry) {
+        EXPECT_FALSE(registry->at(entry));
     }
 }
 
 /* With no pause between one offer and the next. */
-TEST(RelayHallThreads, AnOfferIsSeenWholeOrNotAtAll)
+TEST(RelayRegistryThreads, AnOfferIsSeenWholeOrNotAtAll)
 {
     constexpr uint32_t    kOffers = 50000;
-    auto                  hall  = RelayHall::make_private();
-    const uint32_t        agent = *hall->sit(ProcessId::self(), {1, 1}, kNow);
+    auto                  registry  = RelayRegistry::make_private();
+    const uint32_t        agent = *registry->join(ProcessId::self(), {1, 1}, kNow);
     std::atomic<bool>     ended{false};
     std::atomic<unsigned> wrong{0};
     std::vector<std::thread> threads;
@@ -109,7 +109,7 @@ TEST(RelayHallThreads, AnOfferIsSeenWholeOrNotAtAll)
         threads.emplace_back([&] {
             uint32_t last = 0;
             while (!ended) {
-                auto offer = hall->offer_of(agent);
+                auto offer = registry->offer_of(agent);
                 if (offer) {
                     wrong += !is_of_one_piece(*offer) || offer->number < last;
                     last = offer->number;
@@ -118,7 +118,7 @@ TEST(RelayHallThreads, AnOfferIsSeenWholeOrNotAtAll)
         });
     }
     for (uint32_t number = 1; number <= kOffers; ++number) {
-        hall->offer(agent, offer_number(number));
+        registry->offer(agent, offer_number(number));
     }
     ended = true;
     for (auto &thread : threads) {
@@ -131,8 +131,8 @@ TEST(RelayHallThreads, AnOfferIsSeenWholeOrNotAtAll)
  * free, "frees" the memory, again and again. Nobody may hold a slot then. */
 class Agent {
 public:
-    explicit Agent(RelayHall &hall)
-        : seat(*hall.sit(ProcessId::self(), {1, 1}, kNow)), hall_(hall)
+    explicit Agent(RelayRegistry &registry)
+        : entry(*registry.join(ProcessId::self(), {1, 1}, kNow)), registry_(registry)
     {
     }
 
@@ -140,12 +140,12 @@ public:
     {
         for (uint32_t number = 1; number <= offers; ++number) {
             lent = true;
-            hall_.offer(seat, offer_number(number));
+            registry_.offer(entry, offer_number(number));
             for (uint32_t before = jobs_; jobs_ - before < jobs_each;) {
                 serve();
             }
-            hall_.withdraw(seat);
-            while (!hall_.sweep(seat)) {
+            registry_.withdraw(entry);
+            while (!registry_.sweep(entry)) {
                 serve();
             }
             wrong += holders.load() != 0;
@@ -154,7 +154,7 @@ public:
         ended = true;
     }
 
-    const uint32_t        seat;
+    const uint32_t        entry;
     std::atomic<bool>     lent{false}, ended{false};
     std::atomic<int>      holders{0}; /* who have taken a slot for certain */
     std::atomic<unsigned> wrong{0};
@@ -163,25 +163,25 @@ private:
     void serve()
     {
         uint32_t       slot;
-        RelayHall::Job job;
-        while (hall_.next(seat, slot, job)) {
+        RelayRegistry::Job job;
+        while (registry_.next(entry, slot, job)) {
             /* What it is told belongs together. */
             wrong += job.length != static_cast<uint32_t>(job.host_offset) + 1;
             wrong += job.out != (job.length % 2 != 0);
             ++jobs_;
-            hall_.done(seat, slot, job.length % 5 != 0);
+            registry_.done(entry, slot, job.length % 5 != 0);
         }
-        heard_ = hall_.wait(seat, heard_, fuselink::sched::Nanos(100'000));
+        heard_ = registry_.wait(entry, heard_, fuselink::sched::Nanos(100'000));
     }
 
-    RelayHall &hall_;
+    RelayRegistry &registry_;
     uint32_t   heard_ = 0, jobs_ = 0;
 };
 
 /* One who borrows, from any of the agents, until all have ended. */
-unsigned borrow(RelayHall &hall, std::array<Agent, 2> &agents, unsigned seed)
+unsigned borrow(RelayRegistry &registry, std::array<Agent, 2> &agents, unsigned seed)
 {
-    const uint32_t mine = *hall.sit(ProcessId::self(), {seed + 2, 1}, kNow);
+    const uint32_t mine = *registry.join(ProcessId::self(), {seed + 2, 1}, kNow);
     std::mt19937   random(seed);
     unsigned       wrong = 0;
     auto all_ended = [&] {
@@ -190,14 +190,14 @@ unsigned borrow(RelayHall &hall, std::array<Agent, 2> &agents, unsigned seed)
     };
     while (!all_ended()) {
         Agent &agent = agents[random() % agents.size()];
-        auto   offer = hall.offer_of(agent.seat);
+        auto   offer = registry.offer_of(agent.entry);
         if (!offer) {
-            hall.want(agent.seat, kNow);
+            registry.demand(agent.entry, kNow);
             std::this_thread::yield();
             continue;
         }
         wrong += !is_of_one_piece(*offer);
-        auto place = hall.take(agent.seat, *offer, mine);
+        auto place = registry.take(agent.entry, *offer, mine);
         if (!place) {
             std::this_thread::yield();
             continue;
@@ -206,14 +206,14 @@ unsigned borrow(RelayHall &hall, std::array<Agent, 2> &agents, unsigned seed)
         wrong += !agent.lent;
         for (unsigned turn = 0; turn <= random() % 3; ++turn) {
             uint32_t offset = static_cast<uint32_t>(random() % 1000);
-            hall.post(*place, mine,
+            registry.post(*place, mine,
                       {offset, offset + 1, 0, (offset + 1) % 2 != 0});
-            if (random() % 4 == 0 && hall.revoke(*place, mine)) {
-                wrong += hall.look(*place, mine) != State::Taken;
+            if (random() % 4 == 0 && registry.revoke(*place, mine)) {
+                wrong += registry.look(*place, mine) != State::Taken;
                 continue;
             }
             State state;
-            while ((state = hall.look(*place, mine)) == State::Posted ||
+            while ((state = registry.look(*place, mine)) == State::Posted ||
                    state == State::Running) {
                 std::this_thread::yield();
             }
@@ -223,23 +223,23 @@ unsigned borrow(RelayHall &hall, std::array<Agent, 2> &agents, unsigned seed)
         }
         wrong += !agent.lent;
         --agent.holders;
-        hall.give(*place, mine);
+        registry.give(*place, mine);
     }
-    hall.stand_up(mine);
+    registry.leave(mine);
     return wrong;
 }
 
-TEST(RelayHallThreads, LentMemoryIsNotFreedBeforeItIsGivenBack)
+TEST(RelayRegistryThreads, LentMemoryIsNotFreedBeforeItIsGivenBack)
 {
-    auto                     hall = RelayHall::make_private();
-    std::array<Agent, 2>     agents{Agent(*hall), Agent(*hall)};
+    auto                     registry = RelayRegistry::make_private();
+    std::array<Agent, 2>     agents{Agent(*registry), Agent(*registry)};
     std::atomic<unsigned>    wrong{0};
     std::vector<std::thread> threads;
     for (auto &agent : agents) {
         threads.emplace_back([&] { agent.work(2000, 2); });
     }
     for (unsigned i = 0; i < 3; ++i) {
-        threads.emplace_back([&, i] { wrong += borrow(*hall, agents, i); });
+        threads.emplace_back([&, i] { wrong += borrow(*registry, agents, i); });
     }
     for (auto &thread : threads) {
         thread.join();
@@ -247,7 +247,7 @@ TEST(RelayHallThreads, LentMemoryIsNotFreedBeforeItIsGivenBack)
     EXPECT_EQ(wrong.load(), 0u);
     for (auto &agent : agents) {
         EXPECT_EQ(agent.wrong.load(), 0u);
-        EXPECT_TRUE(hall->sweep(agent.seat));
+        EXPECT_TRUE(registry->sweep(agent.entry));
     }
 }
 
