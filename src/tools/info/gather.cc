@@ -3,7 +3,7 @@
 
 #include "../../ucs_ext/topology/machine.h"
 #include "../top/reading.h"
-#include "rehearsal.h"
+#include "dry_run.h"
 #include "transport.h"
 #include "uct/fuselink/watch/identity.h"
 
@@ -114,7 +114,7 @@ void add_examples(const Engine &engine, Facts &facts)
     }
     const EngineSettings &settings = engine.settings();
     for (uint64_t size : kExamples) {
-        auto moved = rehearse(*settings.policy, settings.limits, stages, size,
+        auto moved = dry_run(*settings.policy, settings.limits, stages, size,
                               settings.fixed_weights);
         Facts::Example example{size, {}};
         example.bytes.resize(facts.rails.size());

@@ -2,7 +2,7 @@
 #include "file.h"
 
 #include "../text_table.h"
-#include "statement.h"
+#include "directive.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -52,7 +52,7 @@ bool File::parse(std::string_view text, File &file, std::string &error)
         if (line.words.empty()) {
             continue;
         }
-        std::string accepted = Statement::check(line.words);
+        std::string accepted = Directive::check(line.words);
         if (!accepted.empty()) {
             error = complaint(number, line.words[0], accepted);
             return false;
@@ -83,7 +83,7 @@ bool File::load(const std::string &path, File &file, std::string &error)
 bool File::declare(Devices &devices, std::string &error) const
 {
     for (const auto &line : lines_) {
-        std::string why = Statement::declare(line.words, devices);
+        std::string why = Directive::declare(line.words, devices);
         if (!why.empty()) {
             error = complaint(line.number, line.words[0], why);
             return false;
@@ -94,15 +94,15 @@ bool File::declare(Devices &devices, std::string &error) const
 
 bool File::apply(Devices &devices, std::string &error) const
 {
-    Statement statement(devices);
+    Directive directive(devices);
     for (const auto &line : lines_) {
-        std::string why = statement.apply(line.words);
+        std::string why = directive.apply(line.words);
         if (!why.empty()) {
             error = complaint(line.number, line.words[0], why);
             return false;
         }
     }
-    statement.finish();
+    directive.finish();
     return true;
 }
 

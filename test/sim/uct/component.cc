@@ -5,7 +5,7 @@
 #include "memory.h"
 
 #include "datagram_iface.h"
-#include "edge/refusal.h"
+#include "edge/unsupported_op.h"
 #include "pair_iface.h"
 #include "stream_iface.h"
 
@@ -136,16 +136,16 @@ ucs_status_t release_key(uct_component_t *, uct_rkey_t rkey, void *)
 uct_md_ops_t md_ops = {
     .close                  = close_md,
     .query                  = query_md,
-    .mem_alloc              = kRefuse,
-    .mem_free               = kRefuse,
-    .mem_advise             = kRefuse,
+    .mem_alloc              = kUnsupportedOp,
+    .mem_free               = kUnsupportedOp,
+    .mem_advise             = kUnsupportedOp,
     .mem_reg                = register_memory,
     .mem_dereg              = end_registration,
-    .mem_query              = kRefuse,
+    .mem_query              = kUnsupportedOp,
     .mkey_pack              = pack_key,
     .is_sockaddr_accessible = [](uct_md_h, const ucs_sock_addr_t *,
                                  uct_sockaddr_accessibility_t) { return 0; },
-    .detect_memory_type     = kRefuse,
+    .detect_memory_type     = kUnsupportedOp,
 };
 
 ucs_status_t open_md(uct_component_t *, const char *name,

@@ -1,5 +1,5 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#include "tools/info/rehearsal.h"
+#include "tools/info/dry_run.h"
 #include "tools/info/show.h"
 
 #include "json_check.h"
@@ -121,7 +121,7 @@ TEST(Rehearsal, MovesEveryByte)
                     paths.push_back({sched::Rate(1e6 * double(i * i + 1)),
                                      sched::Nanos(i % 2 == 0 ? 0 : 1000)});
                 }
-                auto moved = rehearse(*info.policy, {}, paths, size, false);
+                auto moved = dry_run(*info.policy, {}, paths, size, false);
                 EXPECT_EQ(std::accumulate(moved.begin(), moved.end(),
                                           uint64_t{0}), size)
                     << info.name << " " << size << " " << count;
@@ -134,16 +134,16 @@ TEST(Rehearsal, FollowsTheSpeeds)
 {
     std::vector<Stage> paths{{sched::Rate(1e9), {}}, {sched::Rate(3e9), {}}};
     const auto *finish = sched::find_policy("finish");
-    auto moved = rehearse(*finish, {}, paths, 1'000'000'000, false);
+    auto moved = dry_run(*finish, {}, paths, 1'000'000'000, false);
     EXPECT_NEAR(double(moved[0]), 250e6, 10e6);
     const auto *single = sched::find_policy("single");
-    moved = rehearse(*single, {}, paths, 1'000'000'000, false);
+    moved = dry_run(*single, {}, paths, 1'000'000'000, false);
     EXPECT_EQ(moved[0], 1'000'000'000u);
 }
 
 TEST(Rehearsal, WithoutPaths)
 {
-    EXPECT_TRUE(rehearse(*sched::find_policy("finish"), {}, {}, 5, false)
+    EXPECT_TRUE(dry_run(*sched::find_policy("finish"), {}, {}, 5, false)
                     .empty());
 }
 

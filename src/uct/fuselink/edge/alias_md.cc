@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "alias_md.h"
 
-#include "refusal.h"
+#include "unsupported_op.h"
 
 namespace fuselink {
 namespace {

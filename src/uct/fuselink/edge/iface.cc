@@ -4,7 +4,7 @@
 #include "local_iface.h"
 #include "md.h"
 #include "rails_iface.h"
-#include "refusal.h"
+#include "unsupported_op.h"
 
 #include <climits>
 #include <cstring>
@@ -15,50 +15,50 @@ uct_iface_ops_t unsupported_ops()
 {
     uct_iface_ops_t ops;
     memset(&ops, 0, sizeof(ops));
-    ops.ep_put_short             = kRefuse;
-    ops.ep_put_bcopy             = kRefuse;
-    ops.ep_put_zcopy             = kRefuse;
-    ops.ep_get_short             = kRefuse;
-    ops.ep_get_bcopy             = kRefuse;
-    ops.ep_get_zcopy             = kRefuse;
-    ops.ep_am_short              = kRefuse;
-    ops.ep_am_short_iov          = kRefuse;
-    ops.ep_am_bcopy              = kRefuse;
-    ops.ep_am_zcopy              = kRefuse;
-    ops.ep_atomic_cswap64        = kRefuse;
-    ops.ep_atomic_cswap32        = kRefuse;
-    ops.ep_atomic32_post         = kRefuse;
-    ops.ep_atomic64_post         = kRefuse;
-    ops.ep_atomic32_fetch        = kRefuse;
-    ops.ep_atomic64_fetch        = kRefuse;
-    ops.ep_tag_eager_short       = kRefuse;
-    ops.ep_tag_eager_bcopy       = kRefuse;
-    ops.ep_tag_eager_zcopy       = kRefuse;
-    ops.ep_tag_rndv_zcopy        = kRefuse;
-    ops.ep_tag_rndv_cancel       = kRefuse;
-    ops.ep_tag_rndv_request      = kRefuse;
-    ops.iface_tag_recv_zcopy     = kRefuse;
-    ops.iface_tag_recv_cancel    = kRefuse;
-    ops.ep_pending_add           = kRefuse;
-    ops.ep_pending_purge         = kRefuse;
-    ops.ep_flush                 = kRefuse;
-    ops.ep_fence                 = kRefuse;
-    ops.ep_check                 = kRefuse;
-    ops.ep_create                = kRefuse;
-    ops.ep_connect               = kRefuse;
-    ops.ep_disconnect            = kRefuse;
-    ops.cm_ep_conn_notify        = kRefuse;
-    ops.ep_get_address           = kRefuse;
-    ops.ep_connect_to_ep         = kRefuse;
-    ops.iface_accept             = kRefuse;
-    ops.iface_reject             = kRefuse;
-    ops.iface_flush              = kRefuse;
-    ops.iface_fence              = kRefuse;
-    ops.iface_event_fd_get       = kRefuse;
-    ops.iface_event_arm          = kRefuse;
-    ops.iface_query              = kRefuse;
-    ops.iface_get_device_address = kRefuse;
-    ops.iface_get_address        = kRefuse;
+    ops.ep_put_short             = kUnsupportedOp;
+    ops.ep_put_bcopy             = kUnsupportedOp;
+    ops.ep_put_zcopy             = kUnsupportedOp;
+    ops.ep_get_short             = kUnsupportedOp;
+    ops.ep_get_bcopy             = kUnsupportedOp;
+    ops.ep_get_zcopy             = kUnsupportedOp;
+    ops.ep_am_short              = kUnsupportedOp;
+    ops.ep_am_short_iov          = kUnsupportedOp;
+    ops.ep_am_bcopy              = kUnsupportedOp;
+    ops.ep_am_zcopy              = kUnsupportedOp;
+    ops.ep_atomic_cswap64        = kUnsupportedOp;
+    ops.ep_atomic_cswap32        = kUnsupportedOp;
+    ops.ep_atomic32_post         = kUnsupportedOp;
+    ops.ep_atomic64_post         = kUnsupportedOp;
+    ops.ep_atomic32_fetch        = kUnsupportedOp;
+    ops.ep_atomic64_fetch        = kUnsupportedOp;
+    ops.ep_tag_eager_short       = kUnsupportedOp;
+    ops.ep_tag_eager_bcopy       = kUnsupportedOp;
+    ops.ep_tag_eager_zcopy       = kUnsupportedOp;
+    ops.ep_tag_rndv_zcopy        = kUnsupportedOp;
+    ops.ep_tag_rndv_cancel       = kUnsupportedOp;
+    ops.ep_tag_rndv_request      = kUnsupportedOp;
+    ops.iface_tag_recv_zcopy     = kUnsupportedOp;
+    ops.iface_tag_recv_cancel    = kUnsupportedOp;
+    ops.ep_pending_add           = kUnsupportedOp;
+    ops.ep_pending_purge         = kUnsupportedOp;
+    ops.ep_flush                 = kUnsupportedOp;
+    ops.ep_fence                 = kUnsupportedOp;
+    ops.ep_check                 = kUnsupportedOp;
+    ops.ep_create                = kUnsupportedOp;
+    ops.ep_connect               = kUnsupportedOp;
+    ops.ep_disconnect            = kUnsupportedOp;
+    ops.cm_ep_conn_notify        = kUnsupportedOp;
+    ops.ep_get_address           = kUnsupportedOp;
+    ops.ep_connect_to_ep         = kUnsupportedOp;
+    ops.iface_accept             = kUnsupportedOp;
+    ops.iface_reject             = kUnsupportedOp;
+    ops.iface_flush              = kUnsupportedOp;
+    ops.iface_fence              = kUnsupportedOp;
+    ops.iface_event_fd_get       = kUnsupportedOp;
+    ops.iface_event_arm          = kUnsupportedOp;
+    ops.iface_query              = kUnsupportedOp;
+    ops.iface_get_device_address = kUnsupportedOp;
+    ops.iface_get_address        = kUnsupportedOp;
     return ops;
 }
 

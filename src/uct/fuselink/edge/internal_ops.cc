@@ -2,7 +2,7 @@
 #include "internal_ops.h"
 
 #include "../wire/address.h"
-#include "refusal.h"
+#include "unsupported_op.h"
 
 namespace fuselink {
 
@@ -21,9 +21,9 @@ uct_iface_internal_ops_t internal_ops_table()
 {
     return {
         .iface_estimate_perf = uct_base_iface_estimate_perf,
-        .iface_vfs_refresh   = kRefuse, /* nothing to show */
-        .ep_query            = kRefuse,
-        .ep_invalidate       = kRefuse,
+        .iface_vfs_refresh   = kUnsupportedOp, /* nothing to show */
+        .ep_query            = kUnsupportedOp,
+        .ep_invalidate       = kUnsupportedOp,
     };
 }
 
@@ -109,14 +109,14 @@ uct_iface_internal_ops_t internal_ops_table()
     return {
         .iface_query_v2        = uct_iface_base_query_v2,
         .iface_estimate_perf   = uct_base_iface_estimate_perf,
-        .iface_vfs_refresh     = kRefuse, /* nothing to show */
-        .ep_query              = kRefuse,
-        .ep_invalidate         = kRefuse,
-        .ep_connect_to_ep_v2   = kRefuse,
+        .iface_vfs_refresh     = kUnsupportedOp, /* nothing to show */
+        .ep_query              = kUnsupportedOp,
+        .ep_invalidate         = kUnsupportedOp,
+        .ep_connect_to_ep_v2   = kUnsupportedOp,
         .iface_is_reachable_v2 = is_reachable_v2,
         .ep_is_connected       = uct_base_ep_is_connected,
-        .ep_get_device_ep      = kRefuse,
-        .ep_put_sgl_zcopy      = kRefuse,
+        .ep_get_device_ep      = kUnsupportedOp,
+        .ep_put_sgl_zcopy      = kUnsupportedOp,
     };
 }
 

@@ -3,7 +3,7 @@
 #define FUSELINK_EDGE_LOCAL_EP_H
 
 #include "../ucx.h"
-#include "gate.h"
+#include "am_gate.h"
 #include "local_iface.h"
 
 namespace fuselink {
@@ -67,7 +67,7 @@ private:
 
     uct_ep_h messages_ = nullptr; /* lane_, unless the gate is closed */
     uct_ep_h lane_     = nullptr;
-    Gate     gate_;
+    AmGate     gate_;
     uct_ep_h bulk_     = nullptr;
 };
 

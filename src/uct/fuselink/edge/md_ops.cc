@@ -2,7 +2,7 @@
 #include "md_ops.h"
 
 #include "md.h"
-#include "refusal.h"
+#include "unsupported_op.h"
 
 #include "../wire/packed_key.h"
 
@@ -230,21 +230,21 @@ ucs_status_t md_mkey_pack(uct_md_h md, uct_mem_h memh, void *, size_t,
 uct_md_ops_t md_ops = {
     .close                  = md_close,
     .query                  = md_query,
-    .mem_alloc              = kRefuse,
-    .mem_free               = kRefuse,
-    .mem_advise             = kRefuse,
+    .mem_alloc              = kUnsupportedOp,
+    .mem_free               = kUnsupportedOp,
+    .mem_advise             = kUnsupportedOp,
     .mem_reg                = md_mem_reg,
     .mem_dereg              = mem_dereg,
-    .mem_query              = kRefuse,
+    .mem_query              = kUnsupportedOp,
     .mkey_pack              = md_mkey_pack,
 #if FUSELINK_UCX_MINOR == 13
     .is_sockaddr_accessible = md_is_sockaddr_accessible,
 #else
-    .mem_attach             = kRefuse,
+    .mem_attach             = kUnsupportedOp,
 #endif
-    .detect_memory_type     = kRefuse,
+    .detect_memory_type     = kUnsupportedOp,
 #if FUSELINK_UCX_MINOR == 22
-    .mem_elem_pack          = kRefuse,
+    .mem_elem_pack          = kUnsupportedOp,
 #endif
 };
 

@@ -23,7 +23,7 @@ constexpr uint64_t kReservePart = 64, kReserveTimes = 4;
 LentSlots::LentSlots(RelayRegistry &registry, uint32_t entry, LowerMd &copies,
                      LowerMd &ipc, const RelayRegistry::Offer &offer)
     : registry_(registry), entry_(entry), copies_(copies), ipc_(ipc),
-      offer_(offer), spare_(
+      offer_(offer), pressure_(
           [](void *self) {
               auto *slots = static_cast<LentSlots *>(self);
               slots->registry_.notify(slots->entry_);
@@ -61,9 +61,9 @@ void LentSlots::look(Nanos now, bool stopping)
         withdraw();
     }
     if (!pool_) {
-        spare_.none();
+        pressure_.none();
     } else if (!leaving_) {
-        spare_.settle(static_cast<int64_t>(left - reserve));
+        pressure_.settle(static_cast<int64_t>(left - reserve));
     }
 }
 
@@ -111,7 +111,7 @@ void LentSlots::free(Nanos now)
 {
     leaving_ = false;
     pool_.reset();
-    spare_.none();
+    pressure_.none();
     answered_ = now; /* demands of before have had theirs */
 }
 

@@ -6,7 +6,7 @@
 #include "../registry/relay_registry.h"
 #include "../sched/units.h"
 #include "pool.h"
-#include "spare_memory.h"
+#include "memory_pressure.h"
 
 #include <cstddef>
 #include <memory>
@@ -40,7 +40,7 @@ public:
     /** There is a reason to look(). */
     bool due()
     {
-        return spare_.asked() || (offered_empty_ && is_demanded());
+        return pressure_.asked() || (offered_empty_ && is_demanded());
     }
     /** Allocates slots, offers some or takes the offer back, as demand and the
      *  GPU's memory are. `stopping`: there are to be no more. */
@@ -67,7 +67,7 @@ private:
     LowerMd                   &ipc_;
     RelayRegistry::Offer       offer_;
     std::unique_ptr<RelayPool> pool_;
-    SpareMemory                spare_;
+    MemoryPressure             pressure_;
     bool                       offered_empty_ = false; /* slots, on demand */
     bool                       leaving_ = false;
     bool                       refused_ = false; /* the GPU's memory */

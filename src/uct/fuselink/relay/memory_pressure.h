@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_RELAY_SPARE_MEMORY_H
-#define FUSELINK_RELAY_SPARE_MEMORY_H
+#ifndef FUSELINK_RELAY_MEMORY_PRESSURE_H
+#define FUSELINK_RELAY_MEMORY_PRESSURE_H
 
 #include "../ucx.h"
 
@@ -20,15 +20,15 @@ namespace fuselink {
  * too little returns to the program when the agent has given its memory back, or
  * soon in any case. Where UCX does not see them the agent has to look by itself.
  */
-class SpareMemory {
+class MemoryPressure {
 public:
     using Wake = void (*)(void *arg);
 
     /** In the agent's thread. `wake` is called in others. */
-    SpareMemory(Wake wake, void *arg);
-    ~SpareMemory();
-    SpareMemory(const SpareMemory &)            = delete;
-    SpareMemory &operator=(const SpareMemory &) = delete;
+    MemoryPressure(Wake wake, void *arg);
+    ~MemoryPressure();
+    MemoryPressure(const MemoryPressure &)            = delete;
+    MemoryPressure &operator=(const MemoryPressure &) = delete;
 
     /** The program has been given a lot: see how much is left. */
     bool asked() { return asked_.exchange(false); }

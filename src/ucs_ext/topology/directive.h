@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_UCS_EXT_TOPOLOGY_STATEMENT_H
-#define FUSELINK_UCS_EXT_TOPOLOGY_STATEMENT_H
+#ifndef FUSELINK_UCS_EXT_TOPOLOGY_DIRECTIVE_H
+#define FUSELINK_UCS_EXT_TOPOLOGY_DIRECTIVE_H
 
 #include "devices.h"
 
@@ -12,7 +12,7 @@ namespace fuselink::topology {
 
 /** What the lines of a topology file mean. Words of one line, never none; functions
  *  that give text give what is wrong, or nothing. */
-class Statement {
+class Directive {
 public:
     using Words = std::vector<std::string>;
 
@@ -22,7 +22,7 @@ public:
     /** The rest is for lines that are well formed. */
     static std::string declare(const Words &words, Devices &devices);
 
-    explicit Statement(Devices &devices) : devices_(devices) {}
+    explicit Directive(Devices &devices) : devices_(devices) {}
     std::string apply(const Words &words);
     /** After the last line: what follows from NUMA nodes. */
     void finish();

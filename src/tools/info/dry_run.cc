@@ -1,5 +1,5 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#include "rehearsal.h"
+#include "dry_run.h"
 
 #include "uct/fuselink/sched/rate_meter.h"
 #include "uct/fuselink/sched/window.h"
@@ -29,7 +29,7 @@ Flight next_end(std::vector<Flight> &flights)
 
 } // namespace
 
-std::vector<uint64_t> rehearse(const sched::Policy &policy,
+std::vector<uint64_t> dry_run(const sched::Policy &policy,
                                const sched::Limits &limits,
                                const std::vector<Stage> &paths, uint64_t size,
                                bool fixed_weights)

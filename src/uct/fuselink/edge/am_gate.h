@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_EDGE_GATE_H
-#define FUSELINK_EDGE_GATE_H
+#ifndef FUSELINK_EDGE_AM_GATE_H
+#define FUSELINK_EDGE_AM_GATE_H
 
 #include "../ucx.h"
 
@@ -14,9 +14,9 @@ namespace fuselink {
  * refuses everything as if it had no room. So the way of a message is the same
  * as without fences. One thread at a time (the worker's).
  */
-class Gate {
+class AmGate {
 public:
-    Gate() { ucs_queue_head_init(&waiting_); }
+    AmGate() { ucs_queue_head_init(&waiting_); }
 
     /** `lane` is where messages go from now on, see closed_lane(). */
     void close(uct_ep_h &lane)

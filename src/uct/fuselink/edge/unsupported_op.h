@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_EDGE_REFUSAL_H
-#define FUSELINK_EDGE_REFUSAL_H
+#ifndef FUSELINK_EDGE_UNSUPPORTED_OP_H
+#define FUSELINK_EDGE_UNSUPPORTED_OP_H
 
 #include "../ucx.h"
 
@@ -12,7 +12,7 @@ namespace fuselink {
  * arguments and says "unsupported". UCP calls some operations without looking
  * whether they are there, so no slot of a table is left empty; and a slot
  * whose signature differs between UCX releases needs no stub for each. */
-struct Refusal {
+struct UnsupportedOp {
     template <typename R, typename... Args> using Function = R (*)(Args...);
 
     template <typename R, typename... Args>
@@ -28,7 +28,7 @@ struct Refusal {
     }
 };
 
-inline constexpr Refusal kRefuse{};
+inline constexpr UnsupportedOp kUnsupportedOp{};
 
 } // namespace fuselink
 

@@ -1,5 +1,5 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#include "spare_memory.h"
+#include "memory_pressure.h"
 
 #include <algorithm>
 #include <time.h>
@@ -19,30 +19,30 @@ constexpr uint64_t kMost = uint64_t{1} << 48;
 
 } // namespace
 
-SpareMemory::SpareMemory(Wake wake, void *arg)
+MemoryPressure::MemoryPressure(Wake wake, void *arg)
     : wake_(wake), arg_(arg), agent_(pthread_self()),
       watching_(ucm_set_event_handler(UCM_EVENT_MEM_TYPE_ALLOC, kPriority,
                                       on_event, this) == UCS_OK)
 {
 }
 
-SpareMemory::~SpareMemory()
+MemoryPressure::~MemoryPressure()
 {
     if (watching_) {
         ucm_unset_event_handler(UCM_EVENT_MEM_TYPE_ALLOC, on_event, this);
     }
 }
 
-void SpareMemory::on_event(ucm_event_type_t, ucm_event_t *event, void *self)
+void MemoryPressure::on_event(ucm_event_type_t, ucm_event_t *event, void *self)
 {
     ucs_memory_type_t type = event->mem_type.mem_type;
     if (type == UCS_MEMORY_TYPE_CUDA || type == UCS_MEMORY_TYPE_CUDA_MANAGED ||
         type == UCS_MEMORY_TYPE_LAST) {
-        static_cast<SpareMemory *>(self)->allocated(event->mem_type.size);
+        static_cast<MemoryPressure *>(self)->allocated(event->mem_type.size);
     }
 }
 
-void SpareMemory::allocated(uint64_t size)
+void MemoryPressure::allocated(uint64_t size)
 {
     auto bytes = static_cast<int64_t>(std::min(size, kMost));
     if (spare_.fetch_sub(bytes) - bytes > 0 ||

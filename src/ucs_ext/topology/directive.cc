@@ -1,5 +1,5 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#include "statement.h"
+#include "directive.h"
 
 #include "../split.h"
 #include "../text_table.h"
@@ -17,7 +17,7 @@ constexpr size_t   kMaxName     = 64;
 struct Verb {
     const char *name;
     const char *accepted;
-    bool (*well_formed)(const Statement::Words &words);
+    bool (*well_formed)(const Directive::Words &words);
 };
 
 bool is_number(std::string_view text, unsigned most, unsigned &value)
@@ -104,7 +104,7 @@ std::string missing(const char *kind, const std::string &word,
 
 } // namespace
 
-std::string Statement::check(const Words &words)
+std::string Directive::check(const Words &words)
 {
     std::string all;
     for (const auto &verb : kVerbs) {
@@ -117,7 +117,7 @@ std::string Statement::check(const Words &words)
     return all;
 }
 
-std::string Statement::declare(const Words &words, Devices &devices)
+std::string Directive::declare(const Words &words, Devices &devices)
 {
     if (words[0] == "gpu") {
         Gpu gpu;
@@ -143,7 +143,7 @@ std::string Statement::declare(const Words &words, Devices &devices)
 }
 
 /* By number, PCI address or UUID. */
-bool Statement::gpu(const std::string &word, size_t &number,
+bool Directive::gpu(const std::string &word, size_t &number,
                     std::string &why) const
 {
     unsigned              value;
@@ -166,7 +166,7 @@ bool Statement::gpu(const std::string &word, size_t &number,
     return true;
 }
 
-bool Statement::nic(const std::string &word, size_t &number,
+bool Directive::nic(const std::string &word, size_t &number,
                     std::string &why) const
 {
     auto found = devices_.find_nic(word);
@@ -183,7 +183,7 @@ bool Statement::nic(const std::string &word, size_t &number,
 }
 
 /* 0-3,5 or names of the above kinds, with commas between them. */
-bool Statement::gpu_list(const std::string &word, std::vector<size_t> &numbers,
+bool Directive::gpu_list(const std::string &word, std::vector<size_t> &numbers,
                          std::string &why) const
 {
     for (std::string_view piece : split(word)) {
@@ -207,7 +207,7 @@ bool Statement::gpu_list(const std::string &word, std::vector<size_t> &numbers,
     return true;
 }
 
-bool Statement::nic_list(const std::string &word, std::vector<size_t> &numbers,
+bool Directive::nic_list(const std::string &word, std::vector<size_t> &numbers,
                          std::string &why) const
 {
     for (std::string_view piece : split(word)) {
@@ -220,7 +220,7 @@ bool Statement::nic_list(const std::string &word, std::vector<size_t> &numbers,
     return true;
 }
 
-std::string Statement::apply_numa(const Words &words)
+std::string Directive::apply_numa(const Words &words)
 {
     std::string         why;
     std::vector<size_t> numbers;
@@ -240,7 +240,7 @@ std::string Statement::apply_numa(const Words &words)
     return {};
 }
 
-std::string Statement::apply_pcie(const Words &words)
+std::string Directive::apply_pcie(const Words &words)
 {
     std::string         why;
     std::vector<size_t> numbers;
@@ -256,7 +256,7 @@ std::string Statement::apply_pcie(const Words &words)
     return {};
 }
 
-std::string Statement::apply_nvlink(const Words &words)
+std::string Directive::apply_nvlink(const Words &words)
 {
     size_t first, second;
     NvLink link;
@@ -292,7 +292,7 @@ std::string Statement::apply_nvlink(const Words &words)
     return {};
 }
 
-std::string Statement::apply_connection(const std::string &device,
+std::string Directive::apply_connection(const std::string &device,
                                         const std::string &gpu_word,
                                         Connection         connection)
 {
@@ -318,7 +318,7 @@ std::string Statement::apply_connection(const std::string &device,
     return {};
 }
 
-std::string Statement::apply(const Words &words)
+std::string Directive::apply(const Words &words)
 {
     const std::string &what = words[0];
     std::string        why;
@@ -337,7 +337,7 @@ std::string Statement::apply(const Words &words)
 
 /* Who says where two devices stand says what is between them, unless it was said
  * as well. */
-void Statement::finish()
+void Directive::finish()
 {
     std::sort(told_.begin(), told_.end());
     auto was_told = [&](const Pair &pair) {

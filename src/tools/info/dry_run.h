@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_TOOLS_INFO_REHEARSAL_H
-#define FUSELINK_TOOLS_INFO_REHEARSAL_H
+#ifndef FUSELINK_TOOLS_INFO_DRY_RUN_H
+#define FUSELINK_TOOLS_INFO_DRY_RUN_H
 
 #include "uct/fuselink/sched/policy.h"
 
@@ -9,7 +9,7 @@
 
 namespace fuselink::info {
 
-/** A path of a rehearsal. */
+/** A path of a dry run. */
 struct Stage {
     sched::Rate  rate; /* reported, and true here */
     sched::Nanos overhead;
@@ -23,7 +23,7 @@ struct Stage {
  * @param fixed_weights as EngineSettings has it
  * @return bytes by path; their sum is `size`, unless there is no path
  */
-std::vector<uint64_t> rehearse(const sched::Policy &policy,
+std::vector<uint64_t> dry_run(const sched::Policy &policy,
                                const sched::Limits &limits,
                                const std::vector<Stage> &paths, uint64_t size,
                                bool fixed_weights);

@@ -1,5 +1,5 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#include "gate.h"
+#include "am_gate.h"
 
 #include "iface.h"
 
@@ -15,7 +15,7 @@ uct_pending_req_t *pull(ucs_queue_head_t &queue)
 
 } // namespace
 
-uct_ep_h Gate::closed_lane()
+uct_ep_h AmGate::closed_lane()
 {
     static uct_iface_t iface = [] {
         uct_iface_t self{};
@@ -36,14 +36,14 @@ uct_ep_h Gate::closed_lane()
     return &ep;
 }
 
-void Gate::purge(uct_pending_purge_callback_t cb, void *arg)
+void AmGate::purge(uct_pending_purge_callback_t cb, void *arg)
 {
     while (!ucs_queue_is_empty(&waiting_)) {
         cb(pull(waiting_), arg);
     }
 }
 
-void Gate::open(uct_ep_h &lane, uct_ep_h real)
+void AmGate::open(uct_ep_h &lane, uct_ep_h real)
 {
     lane    = real;
     closed_ = false;
