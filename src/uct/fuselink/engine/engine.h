@@ -114,6 +114,7 @@ public:
     const Rails::List     &rails() const { return rails_.list(); }
     const LeftOuts        &left_out() const { return rails_.left_out(); }
     const EngineSettings  &settings() const { return settings_; }
+    Lanes                 &lanes() { return lanes_; }
     Poller                &poller() { return poller_; }
     LoadView              &loads() { return loads_; }
     RoomQueue             &room() { return room_; }

@@ -75,7 +75,10 @@ bool is_callers_error(ucs_status_t status)
 } // namespace
 
 Peer::Peer(Engine &engine, uint64_t uuid, uint32_t session)
-    : Connection(uuid, session), engine_(engine), hook_{},
+    : Connection(uuid, session), engine_(engine),
+      endpoints_(*this, engine.lanes(), engine.poller(),
+                 engine.settings().max_qps),
+      hook_{},
       put_sn_(uint64_t{session} << 32), put_last_(put_sn_),
       put_requested_(put_sn_), put_acked_(put_sn_), bulk_fence_(put_sn_),
       bulk_(*this)

@@ -3,7 +3,9 @@
 #define FUSELINK_PEER_PEER_H
 
 #include "../conn/connection.h"
+#include "../conn/endpoints.h"
 #include "../conn/epochs.h"
+#include "../conn/queue_pair.h"
 #include "../memory/region_table.h"
 #include "../memory/remote_key.h"
 #include "../rail/lanes.h"
@@ -22,7 +24,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -76,6 +77,8 @@ public:
         return control_ != nullptr || (obstacles_ & kConnecting) != 0;
     }
     Engine  &engine() const { return engine_; }
+    /** All that it has on rails is among these, or is to be. */
+    Endpoints &endpoints() { return endpoints_; }
 
     /* Operations of a user's endpoint; UCT's contract. The first is here because
      * the edge's only call of it is the path of a short message. */
@@ -139,10 +142,6 @@ public:
     void on_served() { serve_waiting(); }
     /** Ends a get of the peer that is not served, or no further. */
     void refuse_get(const wire::OpId &op, ucs_status_t status);
-
-    /** A link between rail `own` and the peer's rail `remote` moves no data.
-     *  True the first time: there may be two of them. */
-    bool note_deaf(uint8_t own, uint8_t remote);
 
     /** A rail reports that one of this peer's endpoints is broken. */
     void on_lane_error(uct_ep_h ep, ucs_status_t status) override;
@@ -456,11 +455,12 @@ private:
     static void         on_sent(uct_completion_t *comp);
 
     Engine        &engine_;
+    Endpoints      endpoints_;
     uint32_t       peer_session_ = 0;
     unsigned       obstacles_ = 0;
     uct_ep_h       control_   = nullptr; /* hello_ or the one of lane_ */
     uct_ep_h       hello_     = nullptr;
-    std::unique_ptr<Link> lane_; /* for rails that connect by name */
+    std::unique_ptr<QueuePair> lane_; /* for rails that connect by name */
     Rail          *rail_      = nullptr; /* of control_ */
     uint8_t        lane_remote_ = 0;     /* index of the peer's rail there */
     bool           lane_puts_   = false; /* puts there since a fence */
@@ -488,7 +488,6 @@ private:
     /* By the peer's rail and ours. */
     std::map<std::pair<uint8_t, uint8_t>, Arrival> arrivals_;
     unsigned          breaks_ = 0; /* of them */
-    std::set<std::pair<uint8_t, uint8_t>> deaf_; /* see note_deaf() */
     size_t            way_ = 0;       /* in use: index in ways_ */
     size_t            ways_rails_ = 0; /* rails of the peer that ways_ is from */
     size_t            their_way_ = SIZE_MAX; /* over which its hello came */

@@ -51,7 +51,7 @@ void Peer::start_lane()
             none.rail = peer_to_;
             none.from = peer_from_;
             none.use  = static_cast<uint8_t>(wire::LinkUse::Lane);
-            Link::decline(*this, none);
+            QueuePair::decline(*this, none);
         }
         if (obstacles_ & kWiring) {
             lane_settled();
@@ -66,8 +66,9 @@ void Peer::start_lane()
     if (!pair) {
         pair = pairs[common_number() % pairs.size()];
     }
-    lane_ = std::make_unique<Link>(*pair->own, *pair->remote, Link::Use::Lane);
-    lane_->ask(*this);
+    lane_ = std::make_unique<QueuePair>(*this, endpoints_, *pair->own,
+                                        *pair->remote, QueuePair::Use::Lane);
+    lane_->ask();
     if (lane_->refused()) {
         lane_settled();
     }
@@ -87,31 +88,27 @@ void Peer::on_lane_step(const wire::RailAddr &message,
     if (!lane_ && step == wire::LinkStep::Ask) {
         auto pair = lane_pair(bulk_.table(), message.rail, message.from);
         if (!pair || !(obstacles_ & (kConnecting | kWiring))) {
-            Link::decline(*this, message); /* our messages go another way */
+            QueuePair::decline(*this, message); /* our messages go another way */
             if (waits) {
                 lane_settled();
             }
             return;
         }
-        lane_ = std::make_unique<Link>(*pair->own, *pair->remote,
-                                       Link::Use::Lane);
+        lane_ = std::make_unique<QueuePair>(*this, endpoints_, *pair->own,
+                                            *pair->remote,
+                                            QueuePair::Use::Lane);
     }
     if (!lane_ || !lane_->meant(message)) {
         ucs_debug("fuselink: peer %016lx wants a lane that is not ours",
                   uuid());
         return;
     }
-    ucs_status_t status = lane_->on_message(*this, message, address);
+    ucs_status_t status = lane_->on_message(message, address);
     if (status != UCS_OK) {
         fail(status);
     } else if ((obstacles_ & kWiring) && lane_->settled()) {
         lane_settled();
     }
-}
-
-bool Peer::note_deaf(uint8_t own, uint8_t remote)
-{
-    return deaf_.insert({own, remote}).second;
 }
 
 /* Users' messages have waited: none has gone another way, so that they are in

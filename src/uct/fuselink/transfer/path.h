@@ -3,7 +3,7 @@
 #define FUSELINK_TRANSFER_PATH_H
 
 #include "../../../ucs_ext/board.h"
-#include "../peer/link.h"
+#include "../conn/queue_pair.h"
 #include "../sched/rate_meter.h"
 #include "../ucx.h"
 #include "../wire/address.h"
@@ -57,7 +57,8 @@ struct Path {
     wire::RailRecord remote;
     State            state = State::Idle;
     uct_ep_h         ep    = nullptr; /* of `link`, or our own */
-    std::unique_ptr<Link> link;       /* rails that connect by name */
+    std::unique_ptr<QueuePair> link;  /* rails whose endpoints are connected
+                                         to endpoints */
     /* Data goes by messages: the rail has no put, or no queue pair was left
      * for this path. */
     bool             by_messages = false;

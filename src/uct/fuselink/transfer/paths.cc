@@ -48,7 +48,9 @@ void BulkSender::add_path(Rail &rail, const wire::RailRecord &remote)
               rail.name().c_str(), remote.name.c_str());
     auto path = std::make_unique<Path>(*this, rail, remote);
     if (rail.by_ep()) {
-        path->link = std::make_unique<Link>(rail, remote, Link::Use::Bulk);
+        path->link = std::make_unique<QueuePair>(peer_, peer_.endpoints(),
+                                                 rail, remote,
+                                                 QueuePair::Use::Bulk);
     }
     path->by_messages = rail.by_messages();
     reads_            = reads_ || rail.reads();
@@ -91,7 +93,7 @@ bool BulkSender::connect(Path &path)
         return false;
     }
     if (path.link && !path.link->refused()) {
-        path.link->ask(peer_);
+        path.link->ask();
         if (path.link->ready()) {
             path.ep    = path.link->ep();
             path.state = Path::State::Ready;
@@ -165,8 +167,7 @@ void BulkSender::on_rail_address(const wire::RailAddr &message,
                           "broken", peer_.uuid());
                 return;
             }
-            ucs_status_t status = path->link->on_message(peer_, message,
-                                                         address);
+            ucs_status_t status = path->link->on_message(message, address);
             if (status != UCS_OK) {
                 peer_.fail(status);
             } else {

@@ -238,7 +238,7 @@ enum class LinkUse : uint8_t {
     Bulk = 1,
 };
 
-/* Steps of connecting it; see peer/link.h. */
+/* Steps of connecting it; see conn/queue_pair.h. */
 enum class LinkStep : uint8_t {
     Ask    = 0, /* with the sender's endpoint address */
     Answer = 1, /* the same */

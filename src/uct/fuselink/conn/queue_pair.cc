@@ -1,38 +1,36 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#include "link.h"
-
-#include "../engine/engine.h"
-#include "../rail/rail.h"
-#include "peer.h"
+#include "queue_pair.h"
 
 namespace fuselink {
 
 using wire::LinkStep;
 
-Link::Link(Rail &rail, const wire::RailRecord &remote, Use use)
-    : rail_(rail), remote_(remote), use_(use)
+QueuePair::QueuePair(Connection &connection, Endpoints &endpoints, Rail &rail,
+                     const wire::RailRecord &remote, Use use)
+    : connection_(connection), endpoints_(endpoints), rail_(rail),
+      remote_(remote), use_(use)
 {
 }
 
-Link::~Link()
+QueuePair::~QueuePair()
 {
     drop();
 }
 
-void Link::drop()
+void QueuePair::drop()
 {
     if (ep_ != nullptr) {
         uct_ep_h ep = ep_;
         ep_         = nullptr;
-        peer_->engine().destroy_lane(ep); /* ends the proof */
+        endpoints_.destroy(ep); /* ends the probe */
         if (use_ == Use::Lane) {
-            peer_->engine().poller().release(rail_.poll_index());
+            endpoints_.poller().release(rail_.poll_index());
         }
         --rail_.qps;
     }
 }
 
-void Link::reset()
+void QueuePair::reset()
 {
     drop();
     connected_ = false;
@@ -42,45 +40,46 @@ void Link::reset()
     }
 }
 
-void Link::prove()
+void QueuePair::probe()
 {
-    state_ = State::Unproved;
-    arm(proof_, on_proof);
+    state_ = State::Unprobed;
+    arm(probe_, on_probe);
     ucs_status_t status = uct_ep_check(ep_, 0, nullptr);
     if (status == UCS_OK || status == UCS_INPROGRESS) {
-        status = uct_ep_flush(ep_, 0, &proof_);
+        status = uct_ep_flush(ep_, 0, &probe_);
     }
     if (status == UCS_INPROGRESS) {
-        state_ = State::Proving;
-        peer_->engine().poller().hold(rail_.poll_index());
+        state_ = State::Probing;
+        endpoints_.poller().hold(rail_.poll_index());
     } else if (status != UCS_ERR_NO_RESOURCE) {
         settle(status == UCS_OK ? State::Ready : State::Failed);
     } else {
-        peer_->defer(); /* again */
+        connection_.defer(); /* again */
     }
 }
 
-void Link::on_proof(uct_completion_t *comp)
+void QueuePair::on_probe(uct_completion_t *comp)
 {
-    auto *link = reinterpret_cast<Link *>(comp);
-    link->peer_->engine().poller().release(link->rail_.poll_index());
-    if (link->ep_ != nullptr && link->state_ == State::Proving) {
-        link->settle(comp->status == UCS_OK ? State::Ready : State::Failed);
+    auto *pair = reinterpret_cast<QueuePair *>(comp);
+    pair->endpoints_.poller().release(pair->rail_.poll_index());
+    if (pair->ep_ != nullptr && pair->state_ == State::Probing) {
+        pair->settle(comp->status == UCS_OK ? State::Ready : State::Failed);
     }
 }
 
-void Link::settle(State state)
+void QueuePair::settle(State state)
 {
     state_ = state;
-    if (failed() && !again_ && peer_->note_deaf(rail_.index(), remote_.index)) {
+    if (failed() && !again_ &&
+        endpoints_.note_no_data(rail_.index(), remote_.index)) {
         ucs_warn("fuselink: rail %s connects to %s of peer %016lx but moves no "
                  "data: left out", rail_.name().c_str(), remote_.name.c_str(),
-                 peer_->uuid());
+                 connection_.uuid());
     }
-    peer_->defer();
+    connection_.defer();
 }
 
-bool Link::on_error()
+bool QueuePair::on_error()
 {
     if (ready()) {
         return false;
@@ -91,33 +90,32 @@ bool Link::on_error()
     return true;
 }
 
-void Link::advance()
+void QueuePair::advance()
 {
-    if (state_ == State::Unproved) {
-        prove();
+    if (state_ == State::Unprobed) {
+        probe();
     }
 }
 
-ucs_status_t Link::create(Peer &peer, std::vector<uint8_t> &address)
+ucs_status_t QueuePair::create(std::vector<uint8_t> &address)
 {
     const LowerIface &iface = rail_.control();
     ucs_status_t status     = iface.create_unconnected_ep(&ep_);
-    peer_                   = &peer;
     if (status != UCS_OK) {
         ep_ = nullptr;
         return status;
     }
     ++rail_.qps;
     if (use_ == Use::Lane) { /* users wait for what arrives on it */
-        peer_->engine().poller().hold(rail_.poll_index());
+        endpoints_.poller().hold(rail_.poll_index());
     }
-    peer_->engine().add_lane(peer, ep_);
+    endpoints_.add(ep_);
     status = iface.get_ep_address(ep_, address);
     return status == UCS_OK && address.size() > UINT8_MAX ?
                UCS_ERR_UNSUPPORTED : status;
 }
 
-ucs_status_t Link::connect(const std::vector<uint8_t> &address)
+ucs_status_t QueuePair::connect(const std::vector<uint8_t> &address)
 {
     ucs_status_t status = rail_.control().connect_ep(
         ep_, remote_.lane_address.empty() ? remote_.device_address :
@@ -127,78 +125,77 @@ ucs_status_t Link::connect(const std::vector<uint8_t> &address)
     return status;
 }
 
-void Link::say(Peer &peer, LinkStep step, const std::vector<uint8_t> &address)
+void QueuePair::say(LinkStep step, const std::vector<uint8_t> &address)
 {
     wire::RailAddr message{};
     message.rail   = remote_.index;
     message.from   = rail_.index();
     message.use    = static_cast<uint8_t>(use_);
     message.length = static_cast<uint8_t>(address.size());
-    send(peer, step, message, address);
+    send(connection_, step, message, address);
 }
 
-void Link::decline(Peer &peer, const wire::RailAddr &question)
+void QueuePair::decline(Connection &connection, const wire::RailAddr &question)
 {
     wire::RailAddr message{};
     message.rail = question.from;
     message.from = question.rail;
     message.use  = question.use;
-    send(peer, LinkStep::Refuse, message, {});
+    send(connection, LinkStep::Refuse, message, {});
 }
 
-void Link::send(Peer &peer, LinkStep step, wire::RailAddr message,
-                const std::vector<uint8_t> &address)
+void QueuePair::send(Connection &connection, LinkStep step,
+                     wire::RailAddr message,
+                     const std::vector<uint8_t> &address)
 {
     message.header.type = static_cast<uint8_t>(wire::ControlType::RailAddr);
     message.step        = static_cast<uint8_t>(step);
-    peer.send_control(&message, sizeof(message), address.data(),
-                      address.size());
+    connection.send_control(&message, sizeof(message), address.data(),
+                            address.size());
 }
 
 /* No queue pair: the limit is reached, or the NIC has no more. */
-void Link::refuse(Peer &peer)
+void QueuePair::refuse()
 {
     drop();
     state_ = State::Refused;
-    say(peer, LinkStep::Refuse);
+    say(LinkStep::Refuse);
 }
 
-void Link::ask(Peer &peer)
+void QueuePair::ask()
 {
     if (state_ != State::Idle) {
         return;
     }
     std::vector<uint8_t> address;
-    if (rail_.qps >= peer.engine().settings().max_qps ||
-        create(peer, address) != UCS_OK) {
-        refuse(peer);
+    if (!endpoints_.may_add_qp(rail_) || create(address) != UCS_OK) {
+        refuse();
         return;
     }
     state_ = State::Asked;
-    say(peer, LinkStep::Ask, address);
+    say(LinkStep::Ask, address);
 }
 
-bool Link::meant(const wire::RailAddr &message) const
+bool QueuePair::meant(const wire::RailAddr &message) const
 {
     return message.use == static_cast<uint8_t>(use_) &&
            message.rail == rail_.index() && message.from == remote_.index;
 }
 
-ucs_status_t Link::on_message(Peer &peer, const wire::RailAddr &message,
-                              const std::vector<uint8_t> &address)
+ucs_status_t QueuePair::on_message(const wire::RailAddr &message,
+                                   const std::vector<uint8_t> &address)
 {
     ucs_status_t status = UCS_OK;
     std::vector<uint8_t> own;
     switch (static_cast<LinkStep>(message.step)) {
     case LinkStep::Ask:
         if (state_ == State::Refused) {
-            say(peer, LinkStep::Refuse);
+            say(LinkStep::Refuse);
             return UCS_OK;
         }
         if (state_ == State::Idle) {
-            if (rail_.qps >= peer.engine().settings().max_qps ||
-                create(peer, own) != UCS_OK) {
-                refuse(peer);
+            if (!endpoints_.may_add_qp(rail_) || create(own) != UCS_OK) {
+                refuse();
                 return UCS_OK;
             }
             state_ = State::Answered;
@@ -211,7 +208,7 @@ ucs_status_t Link::on_message(Peer &peer, const wire::RailAddr &message,
             status = connect(address);
         }
         if (status == UCS_OK) {
-            say(peer, LinkStep::Answer, own);
+            say(LinkStep::Answer, own);
         }
         return status;
     case LinkStep::Answer:
@@ -222,17 +219,17 @@ ucs_status_t Link::on_message(Peer &peer, const wire::RailAddr &message,
             status = connect(address);
         }
         if (status == UCS_OK) {
-            say(peer, LinkStep::Ready);
-            prove();
+            say(LinkStep::Ready);
+            probe();
         }
         return status;
     case LinkStep::Ready:
         if (state_ == State::Answered) {
-            prove();
+            probe();
         }
         return UCS_OK;
     case LinkStep::Refuse:
-        if (state_ >= State::Unproved) {
+        if (state_ >= State::Unprobed) {
             break;
         }
         drop();
@@ -240,7 +237,7 @@ ucs_status_t Link::on_message(Peer &peer, const wire::RailAddr &message,
         return UCS_OK;
     }
     ucs_debug("fuselink: link step %d of peer %016lx out of turn",
-              message.step, peer.uuid());
+              message.step, connection_.uuid());
     return UCS_OK;
 }
 

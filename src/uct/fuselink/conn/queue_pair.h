@@ -1,25 +1,24 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_PEER_LINK_H
-#define FUSELINK_PEER_LINK_H
+#ifndef FUSELINK_CONN_QUEUE_PAIR_H
+#define FUSELINK_CONN_QUEUE_PAIR_H
 
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "../wire/messages.h"
+#include "connection.h"
+#include "endpoints.h"
 
 #include <vector>
 
 namespace fuselink {
 
-class Peer;
-class Rail;
-
 /**
- * A connection of one of our rails with one of a peer's, of the kind that
- * both sides make by name: a pair of queue pairs. Both directions use it.
+ * One of our rails connected to one of a peer's endpoint to endpoint, which both
+ * sides do: a pair of queue pairs. Both directions use it.
  *
  * Each side sends what its endpoint is called and connects to what it is
  * told. A side sends data only when it knows that the other has connected:
- * from the answer to its own question, or from a word when it was the one
+ * from the answer to its own question, or from a message when it was the one
  * asked. Both may ask at once.
  *
  *     ask    ->                     create, connect
@@ -30,19 +29,21 @@ class Rail;
  * Whoever has no queue pair left refuses.
  *
  * All that goes over other connections, and says nothing of whether this one
- * can move data. So each side then writes no bytes to the other and waits for
- * the acknowledgement, before it counts on the link.
+ * can move data. So each side then probes it: it writes no bytes to the other
+ * and waits for the acknowledgement, before it counts on the pair.
  *
  * One thread at a time (the worker's).
  */
-class Link {
+class QueuePair {
 public:
     using Use = wire::LinkUse;
 
-    Link(Rail &rail, const wire::RailRecord &remote, Use use);
-    ~Link();
-    Link(const Link &)            = delete;
-    Link &operator=(const Link &) = delete;
+    /** The other arguments outlive this. */
+    QueuePair(Connection &connection, Endpoints &endpoints, Rail &rail,
+              const wire::RailRecord &remote, Use use);
+    ~QueuePair();
+    QueuePair(const QueuePair &)            = delete;
+    QueuePair &operator=(const QueuePair &) = delete;
 
     Rail                   &rail() const { return rail_; }
     const wire::RailRecord &remote() const { return remote_; }
@@ -54,27 +55,27 @@ public:
     bool settled() const { return ready() || refused() || failed(); }
 
     /** Begins, unless that was done. */
-    void ask(Peer &peer);
+    void ask();
 
     /** The connection is over, and may be made again; if this side or the other
      *  has refused it, it stays so. */
     void reset();
 
-    /** True if the message is about this link. */
+    /** True if the message is about this pair. */
     bool meant(const wire::RailAddr &message) const;
-    /** Answers a question for a link that this side does not have, or will not
+    /** Answers a question for a pair that this side does not have, or will not
      *  ask for: no. */
-    static void decline(Peer &peer, const wire::RailAddr &question);
+    static void decline(Connection &connection, const wire::RailAddr &question);
     /** `address` is untrusted. Fails if the rail does. */
-    ucs_status_t on_message(Peer &peer, const wire::RailAddr &message,
+    ucs_status_t on_message(const wire::RailAddr &message,
                             const std::vector<uint8_t> &address);
 
     /** The rail reports that the endpoint is broken. False if that is more
-     *  than the end of this link: data went over it. */
+     *  than the end of this pair: data went over it. */
     bool on_error();
 
-    /** Does what could not be done at once. The peer's progress calls it after
-     *  Engine::defer(), by which a change of state is told as well. */
+    /** Does what could not be done at once. To be called from progress after
+     *  Connection::defer(), by which a change of state is told as well. */
     void advance();
 
 private:
@@ -82,28 +83,30 @@ private:
         Idle,
         Asked,    /* our question is on its way */
         Answered, /* we are connected; the peer may not be yet */
-        Unproved, /* the peer has connected, too */
-        Proving,  /* the write is on its way */
+        Unprobed, /* the peer has connected, too */
+        Probing,  /* the write is on its way */
         Ready,
         Refused,
         Failed,
     };
 
-    ucs_status_t create(Peer &peer, std::vector<uint8_t> &address);
+    ucs_status_t create(std::vector<uint8_t> &address);
     ucs_status_t connect(const std::vector<uint8_t> &address);
-    void         say(Peer &peer, wire::LinkStep step,
+    void         say(wire::LinkStep step,
                      const std::vector<uint8_t> &address = {});
-    static void  send(Peer &peer, wire::LinkStep step, wire::RailAddr message,
+    static void  send(Connection &connection, wire::LinkStep step,
+                      wire::RailAddr message,
                       const std::vector<uint8_t> &address);
-    void         refuse(Peer &peer);
+    void         refuse();
     void         drop();
-    void         prove();
+    void         probe();
     void         settle(State state);
 
-    static void on_proof(uct_completion_t *comp);
+    static void on_probe(uct_completion_t *comp);
 
-    uct_completion_t proof_{}; /* first: UCX gives back a pointer to it */
-    Peer            *peer_ = nullptr; /* while there is an endpoint */
+    uct_completion_t probe_{}; /* first: UCX gives back a pointer to it */
+    Connection      &connection_;
+    Endpoints       &endpoints_;
     Rail            &rail_;
     wire::RailRecord remote_;
     const Use        use_;
