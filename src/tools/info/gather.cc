@@ -112,7 +112,7 @@ void add_examples(const Engine &engine, Facts &facts)
         const auto &rail = engine.rails()[i];
         stages.push_back({sched::Rate(rail->speed()), rail->far_overhead()});
     }
-    const EngineSettings &settings = engine.settings();
+    const BulkSettings &settings = engine.settings().bulk;
     for (uint64_t size : kExamples) {
         auto moved = dry_run(*settings.policy, settings.limits, stages, size,
                               settings.fixed_weights);

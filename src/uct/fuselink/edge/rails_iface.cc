@@ -65,8 +65,8 @@ ucs_status_t read_share(const IfaceConfig &config, ShareSettings &share)
 
 ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
 {
-    settings.policy = sched::find_policy(config.sched);
-    if (settings.policy == nullptr) {
+    settings.bulk.policy = sched::find_policy(config.sched);
+    if (settings.bulk.policy == nullptr) {
         std::string names;
         for (const auto &info : sched::policies()) {
             names += (names.empty() ? "" : ", ") + std::string(info.name);
@@ -109,14 +109,14 @@ ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
                   config.trace_size, kLeastTrace, kMostTrace);
         return UCS_ERR_INVALID_PARAM;
     }
-    settings.limits.min_chunk    = sched::Bytes(config.min_chunk);
-    settings.limits.max_chunk    = sched::Bytes(config.max_chunk);
-    settings.limits.chunk_time   = sched::Nanos::seconds(config.chunk_time);
-    settings.fixed_weights       = strcmp(config.sched, "stripe") == 0;
-    settings.inline_get          = config.inline_get;
-    settings.connect_ep          = config.connect == kConnectEp;
-    settings.max_qps             = config.max_qps;
-    settings.rails.standby_none  = strcmp(config.standby, "none") == 0;
+    settings.bulk.limits.min_chunk  = sched::Bytes(config.min_chunk);
+    settings.bulk.limits.max_chunk  = sched::Bytes(config.max_chunk);
+    settings.bulk.limits.chunk_time = sched::Nanos::seconds(config.chunk_time);
+    settings.bulk.fixed_weights     = strcmp(config.sched, "stripe") == 0;
+    settings.bulk.connect_ep        = config.connect == kConnectEp;
+    settings.inline_get             = config.inline_get;
+    settings.max_qps                = config.max_qps;
+    settings.rails.standby_none     = strcmp(config.standby, "none") == 0;
     if (!settings.rails.standby_none &&
         !read_devices("STANDBY", config.standby, settings.rails.standby)) {
         return UCS_ERR_INVALID_PARAM;

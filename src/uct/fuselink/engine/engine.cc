@@ -6,7 +6,7 @@ namespace {
 
 bool is_policy(const EngineSettings &settings, const char *name)
 {
-    return settings.policy == sched::find_policy(name);
+    return settings.bulk.policy == sched::find_policy(name);
 }
 
 } // namespace
@@ -15,7 +15,7 @@ Engine::Engine(Host &host, uct_base_iface_t &owner, RegionTable &regions,
                NicMemory &nics, const EngineSettings &settings)
     : host_(host), owner_(owner), regions_(regions), nics_(nics),
       settings_(settings),
-      planning_(*this, is_policy(settings, "plan") ||
+      planning_(rails_, peers_, is_policy(settings, "plan") ||
                            is_policy(settings, "auto")),
       rotation_(static_cast<uint32_t>(rails_.uuid()),
                 !is_policy(settings, "single")),
@@ -31,7 +31,7 @@ Engine::Engine(Host &host, uct_base_iface_t &owner, RegionTable &regions,
 Engine::~Engine()
 {
     peers_.clear();
-    watching_.end(rails_, copies_, settings_.policy->name(), now());
+    watching_.end(rails_, copies_, settings_.bulk.policy->name(), now());
 }
 
 ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
@@ -45,7 +45,7 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
     if (status != UCS_OK) {
         return status;
     }
-    loads_.open(settings_.share, settings_.limits, rails_.list(),
+    loads_.open(settings_.share, settings_.bulk.limits, rails_.list(),
                 is_policy(settings_, "idle"));
     return watching_.start(settings_.watching, rails_);
 }

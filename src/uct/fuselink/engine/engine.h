@@ -11,8 +11,8 @@
 #include "../rail/poller.h"
 #include "../rail/rails.h"
 #include "../relay/gpu_copies.h"
-#include "../sched/policy.h"
 #include "../sched/rotation.h"
+#include "../transfer/bulk_context.h"
 #include "../transfer/gets.h"
 #include "../transfer/planning.h"
 #include "../transfer/room_queue.h"
@@ -27,12 +27,8 @@ namespace fuselink {
 
 /** What the user's settings amount to for one engine. */
 struct EngineSettings {
-    const sched::Policy *policy = nullptr;
-    sched::Limits        limits;
-    bool                 fixed_weights = false; /* show the policy reported
-                                                   speeds, not measured ones */
+    BulkSettings         bulk;
     size_t               inline_get = 8192;
-    bool                 connect_ep = false;
     unsigned             max_qps = 1024; /* on one rail */
     Rails::Settings      rails;
     ShareSettings        share;
@@ -128,6 +124,14 @@ public:
     NicMemory             &nics() { return nics_; }
     uct_base_iface_t      &owner() { return owner_; }
 
+    /** What the senders of bulk data use of all this. */
+    BulkContext bulk_context()
+    {
+        return {host_,   poller_, rails_,    nics_,     regions_, copies_,
+                loads_,  room_,   planning_, rotation_, trace(),
+                settings_.bulk};
+    }
+
     /* To go, with the last that takes a whole engine. */
     GpuCopies &hop() { return copies_; }
     Slots     &slots_out() { return copies_.slots_out(); }
@@ -163,7 +167,6 @@ public:
     {
         return peers_.inflow(rail, now, except);
     }
-    uint32_t next_home() { return rotation_.next(); }
 
 private:
     Host             &host_;

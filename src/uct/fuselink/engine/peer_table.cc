@@ -142,6 +142,14 @@ void PeerTable::on_hello(const wire::ControlHeader &header, const void *data,
     peer->on_hello(hello, table);
 }
 
+void PeerTable::for_each_sender(
+    const std::function<void(BulkSender &)> &fn) const
+{
+    for (const auto &[uuid, peer] : peers_) {
+        fn(peer->bulk());
+    }
+}
+
 sched::Bytes PeerTable::inflow(size_t rail, sched::Nanos now,
                                const Peer *except) const
 {

@@ -4,6 +4,7 @@
 
 #include "../peer/peer.h"
 #include "../sched/units.h"
+#include "../transfer/planning.h"
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "../wire/messages.h"
@@ -21,7 +22,7 @@ namespace fuselink {
  *
  * One thread at a time (the worker's).
  */
-class PeerTable {
+class PeerTable final : public BulkSenders {
 public:
     /** Makes the connection to a peer, with our number for it. */
     using Make = std::function<std::unique_ptr<Peer>(uint64_t uuid,
@@ -49,6 +50,9 @@ public:
 
     /** Those that have not failed, or whose failure is new. */
     const Peers &peers() const { return peers_; }
+
+    void for_each_sender(
+        const std::function<void(BulkSender &)> &fn) const override;
 
     /** What peers have on their way to our rail, but for one of them. */
     sched::Bytes inflow(size_t rail, sched::Nanos now,

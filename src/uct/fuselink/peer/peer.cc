@@ -81,7 +81,7 @@ Peer::Peer(Engine &engine, uint64_t uuid, uint32_t session)
       hook_{},
       put_sn_(uint64_t{session} << 32), put_last_(put_sn_),
       put_requested_(put_sn_), put_acked_(put_sn_), bulk_fence_(put_sn_),
-      bulk_(*this)
+      bulk_(*this, endpoints_, *this, *this, *this, engine.bulk_context())
 {
     hook_.req.func = on_hook;
     hook_.peer     = this;

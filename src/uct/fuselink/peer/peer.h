@@ -46,7 +46,11 @@ struct Get;
  *
  * One thread at a time (the worker's).
  */
-class Peer final : public Connection, public LaneOwner {
+class Peer final : public Connection,
+                   public LaneOwner,
+                   public TransferOwner,
+                   public KeySource,
+                   public RxPaths {
 public:
     /* Limits of a message without copying, beside those of the rails. */
     static constexpr size_t kMaxUserHeader = 504;
@@ -139,9 +143,9 @@ public:
                       size_t body_length = 0) override;
 
     /** A get of the peer has been served. */
-    void on_served() { serve_waiting(); }
+    void on_served() override { serve_waiting(); }
     /** Ends a get of the peer that is not served, or no further. */
-    void refuse_get(const wire::OpId &op, ucs_status_t status);
+    void refuse_get(const wire::OpId &op, ucs_status_t status) override;
 
     /** A rail reports that one of this peer's endpoints is broken. */
     void on_lane_error(uct_ep_h ep, ucs_status_t status) override;
@@ -171,15 +175,20 @@ public:
 
     /* Bookkeeping of operations that a flush or fence waits for. */
     Epochs::Id begin_op() { return epochs_.begin(); }
-    void       end_op(Epochs::Id id);
+    Epochs::Id begin_user_op(PeerUser &user) override
+    {
+        ++user.open;
+        return begin_op();
+    }
+    void       end_op(Epochs::Id id) override;
     void       end_get(Get &get, ucs_status_t status);
     /** One operation of a user has ended. Call it before the user hears of
      *  it, who may destroy the endpoint then. */
-    void       user_op_ended(PeerUser *user);
+    void       user_op_ended(PeerUser *user) override;
 
     /** A fence keeps new bulk data back until what went before it on the
      *  control lane has landed. */
-    bool bulk_held() const
+    bool bulk_held() const override
     {
         return put_acked_ < bulk_fence_ || lane_fences_ != 0 ||
                lane_fence_due_ || hello_fence_due_;
@@ -189,18 +198,21 @@ public:
      *  those that are still unknown. Returns the question's name, 0 if there
      *  was nothing to ask. May fail the peer, and end transfers then. */
     uint32_t request_keys(const RegionKey &region,
-                          const std::shared_ptr<NicKeys> &keys);
+                          const std::shared_ptr<NicKeys> &keys) override;
     /** The answer is of no use any more. */
-    void drop_key_request(uint32_t token) { key_requests_.erase(token); }
+    void drop_key_request(uint32_t token) override
+    {
+        key_requests_.erase(token);
+    }
     /** A get that none of our NICs can do: the peer sends the data. */
-    void ask_for(const Transfer &transfer);
+    void ask_for(const Transfer &transfer) override;
     /** A chunk is in a slot that was lent to the peer. */
     void on_slot_full(const wire::DataPart &part, const wire::InSlot &in);
     void on_data_part(const wire::DataPart &part, const char *data,
                       size_t length);
 
     /** It waits to hear that we are quiet on this path of its. */
-    bool owes_quiet(uint8_t from, uint8_t own) const;
+    bool owes_quiet(uint8_t from, uint8_t own) const override;
     /** What it has on its way to our rail, as it said not long ago. */
     sched::Bytes inflow(size_t rail, sched::Nanos now) const;
 

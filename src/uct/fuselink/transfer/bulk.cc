@@ -1,20 +1,22 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "bulk.h"
 
-#include "../engine/engine.h"
-#include "../peer/peer.h"
 
 #include <algorithm>
 
 namespace fuselink {
 
-BulkSender::BulkSender(Peer &peer) : peer_(peer)
+BulkSender::BulkSender(Connection &connection, Endpoints &endpoints,
+                       TransferOwner &owner, KeySource &keys,
+                       const RxPaths &rx, const BulkContext &context)
+    : connection_(connection), endpoints_(endpoints), owner_(owner),
+      keys_(keys), rx_(rx), env_(context)
 {
 }
 
 BulkSender::~BulkSender()
 {
-    peer_.engine().room().leave(*this);
+    env_.room.leave(*this);
     close();
 }
 
@@ -42,7 +44,7 @@ void BulkSender::free_chunk(Chunk *chunk)
  * those whose NIC is near. */
 uint32_t BulkSender::next_home() const
 {
-    uint32_t turn = peer_.engine().next_home();
+    uint32_t turn = env_.rotation.next();
     uint32_t near[sched::max_paths];
     uint32_t count = 0;
     for (uint32_t i = 0; i < paths_.size(); ++i) {
@@ -60,7 +62,7 @@ void BulkSender::start(Transfer *transfer)
     transfer->demand.home  = next_home();
     transfer->queued       = true;
     planned_               = planned_ && !queue_.empty();
-    peer_.engine().planning().note(transfer->length);
+    env_.planning.note(transfer->length);
     queue_.push_back(transfer);
     backlog_ += transfer->length;
     if (transfer->from_gpu) {
@@ -78,7 +80,7 @@ bool BulkSender::still_there(const Transfer &transfer, size_t offset,
 {
     auto at = reinterpret_cast<uintptr_t>(transfer.buffer);
     return transfer.kind != Transfer::Kind::ServeGet ||
-           peer_.engine().regions().contains(transfer.own_region, at + offset,
+           env_.regions.contains(transfer.own_region, at + offset,
                                              length);
 }
 
@@ -90,15 +92,15 @@ void BulkSender::pump()
         again_ = true;
         return;
     }
-    if (!table_known_ || !waits() || peer_.failed() ||
-        peer_.bulk_held()) {
+    if (!table_known_ || !waits() || connection_.failed() ||
+        owner_.bulk_held()) {
         return;
     }
     /* UCX's TCP goes on with what it has received when a completion returns,
      * and aborts if the connection broke meanwhile in a call of ours. */
-    if (streams_ && peer_.engine().poller().busy()) {
+    if (streams_ && env_.poller.busy()) {
         later_ = true;
-        peer_.defer();
+        connection_.defer();
         return;
     }
     pumping_ = true;
@@ -115,7 +117,7 @@ void BulkSender::pump()
         }
         /* What no path that is left can carry, a get that NICs had begun which
          * are away, lets others pass. */
-        for (size_t passed = 0; passed < queue_.size() && !peer_.failed();) {
+        for (size_t passed = 0; passed < queue_.size() && !connection_.failed();) {
             Transfer *transfer = queue_.front();
             if (!still_there(*transfer)) {
                 stop(transfer, UCS_ERR_INVALID_ADDR);
@@ -188,10 +190,10 @@ bool BulkSender::post_chunk(Transfer &transfer, const Pick &pick,
                                             transfer.assigned;
     chunk->tries       = piece != nullptr ? piece->tries : 0;
     chunk->sent        = 0;
-    const bool traces  = peer_.engine().trace() != nullptr;
+    const bool traces  = env_.trace != nullptr;
     int64_t    since   = 0;
     if (ucs_unlikely(traces)) {
-        since = peer_.engine().now().count();
+        since = env_.host.now().count();
     }
 
     /* Counted before posting: a rail that fails inside the call ends other
@@ -223,7 +225,7 @@ bool BulkSender::post_chunk(Transfer &transfer, const Pick &pick,
         if (ucs_unlikely(traces)) {
             note_posted(transfer, *chunk, since);
         }
-        peer_.engine().poller().hold(path.poll_index());
+        env_.poller.hold(path.poll_index());
         if (chunk->staged != nullptr) {
             ++chunk->staged->users;
             if (piece == nullptr) {
@@ -280,7 +282,7 @@ void BulkSender::note_posted(const Transfer &transfer, Chunk &chunk,
 {
     Trace::Event event;
     event.start  = since;
-    event.peer   = peer_.uuid();
+    event.peer   = connection_.uuid();
     event.length = chunk.length;
     event.kind   = transfer.kind == Transfer::Kind::Put ? Trace::Kind::Put :
                    transfer.kind == Transfer::Kind::Get ? Trace::Kind::Get :
@@ -289,7 +291,7 @@ void BulkSender::note_posted(const Transfer &transfer, Chunk &chunk,
     event.remote = chunk.path->remote.index;
     event.planned = transfer.demand.planned;
     Trace::describe(seen_, event);
-    chunk.traced = peer_.engine().trace()->begin(event);
+    chunk.traced = env_.trace->begin(event);
 }
 
 /* What could not be sent at once. False as send_markers(). */
@@ -348,7 +350,7 @@ void BulkSender::block(Path &path)
      * the path is full, but what all of its rail share. Asking again at once
      * would be a loop without end. */
     path.retry = retry_ = true;
-    peer_.defer();
+    connection_.defer();
 }
 
 ucs_status_t BulkSender::on_hook(uct_pending_req_t *req)
@@ -377,10 +379,10 @@ void BulkSender::off_path(Chunk &chunk, bool arrived)
     Path                &path = *chunk.path;
     const Transfer::Kind kind = chunk.transfer->kind;
     if (ucs_unlikely(chunk.traced != 0)) {
-        peer_.engine().trace()->end(chunk.traced,
-                                    peer_.engine().now().count(), arrived);
+        env_.trace->end(chunk.traced,
+                                    env_.host.now().count(), arrived);
     }
-    peer_.engine().poller().release(path.poll_index());
+    env_.poller.release(path.poll_index());
     --in_flight_;
     path.on_nic  -= !chunk.by_messages;
     path.serving -= kind == Transfer::Kind::ServeGet && !chunk.by_messages;
@@ -423,15 +425,15 @@ void BulkSender::chunk_done(Chunk *chunk)
         if (!chunk->by_messages) {
             path.broken = true;
         }
-        peer_.fail(status);
+        connection_.fail(status);
     }
     --transfer->outstanding;
     if (transfer->over()) {
         finish(transfer);
     }
     if (ucs_unlikely(asked_) && in_flight_ == 0 && backlog_ == 0 &&
-        !peer_.failed()) {
-        ask_for_load(peer_.engine().now());
+        !connection_.failed()) {
+        ask_for_load(env_.host.now());
     }
     room_again();
 }
@@ -439,7 +441,7 @@ void BulkSender::chunk_done(Chunk *chunk)
 /* Some NIC has more room. */
 void BulkSender::room_again()
 {
-    RoomQueue &room = peer_.engine().room();
+    RoomQueue &room = env_.room;
     if (ucs_likely(room.empty())) {
         pump();
     } else if (waits()) {
@@ -494,18 +496,17 @@ bool BulkSender::written_in_place() const
 
 void BulkSender::close()
 {
-    Engine &engine = peer_.engine();
     await_copies();
     for (auto &path : paths_) {
         uct_ep_h ep = path->link_owns() ? nullptr : path->ep;
         if (ep != nullptr) {
-            engine.destroy_lane(ep); /* may end chunks of the path */
+            endpoints_.destroy(ep); /* may end chunks of the path */
         }
         path->link.reset();
         path->ep = nullptr;
     }
     for (const Inbound &inbound : inbound_) {
-        engine.destroy_lane(inbound.ep);
+        endpoints_.destroy(inbound.ep);
     }
     inbound_.clear();
 }

@@ -2,16 +2,22 @@
 #ifndef FUSELINK_TRANSFER_BULK_H
 #define FUSELINK_TRANSFER_BULK_H
 
+#include "../conn/connection.h"
+#include "../conn/endpoints.h"
+#include "../conn/epochs.h"
 #include "../memory/region.h"
 #include "../memory/remote_key.h"
 #include "../sched/policy.h"
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "../wire/messages.h"
+#include "bulk_context.h"
 #include "credits.h"
-#include "../conn/epochs.h"
+#include "key_source.h"
 #include "path.h"
 #include "receiver_view.h"
+#include "rx_paths.h"
+#include "transfer_owner.h"
 
 #include <deque>
 #include <memory>
@@ -20,7 +26,6 @@
 
 namespace fuselink {
 
-class Peer;
 class Rail;
 class BulkSender;
 struct PeerUser;
@@ -124,9 +129,12 @@ struct Piece {
  * Bytes are bound to a path late, when it has room, so that a slow or busy
  * rail simply takes less. One thread at a time (the worker's).
  */
-class BulkSender {
+class BulkSender final : public RoomWaiter {
 public:
-    explicit BulkSender(Peer &peer);
+    /** All outlive this. */
+    BulkSender(Connection &connection, Endpoints &endpoints,
+               TransferOwner &owner, KeySource &keys, const RxPaths &rx,
+               const BulkContext &context);
     ~BulkSender();
 
     /** The peer's rails are known: builds the paths. Returns how many. */
@@ -225,7 +233,7 @@ public:
      *  if no path remains. */
     bool run_deferred();
 
-    Peer &peer() const { return peer_; }
+    const Connection &connection() const { return connection_; }
 
     /* For plans over all peers. */
 
@@ -238,7 +246,7 @@ public:
     void take_plan(std::span<const double> split);
     void drop_plan() { planned_ = false; }
 
-    bool in_room_queue = false; /* of RoomQueue */
+    void on_room() override { pump(); }
 
 private:
     /* How a chunk of a transfer would go on a path. */
@@ -364,7 +372,12 @@ private:
     static void         on_copied(uct_completion_t *comp);
     static ucs_status_t on_hook(uct_pending_req_t *req);
 
-    Peer                              &peer_;
+    Connection                        &connection_;
+    Endpoints                         &endpoints_;
+    TransferOwner                     &owner_;
+    KeySource                         &keys_;
+    const RxPaths                     &rx_;
+    const BulkContext                  env_;
     std::vector<std::unique_ptr<Path>> paths_;
     wire::RailTable                    table_; /* of the peer */
     /* Connect-to-ep endpoints of the peer's paths, with their rails. */

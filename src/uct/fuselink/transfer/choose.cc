@@ -4,8 +4,6 @@
 
 #include "bulk.h"
 
-#include "../engine/engine.h"
-#include "../peer/peer.h"
 #include "../sched/window.h"
 
 #include <algorithm>
@@ -54,13 +52,13 @@ void BulkSender::ask_for_load(sched::Nanos now)
     }
     asked_    = backlog_ != 0;
     next_ask_ = now + kAsk;
-    peer_.send_control(&ask, sizeof(ask));
+    connection_.send_control(&ask, sizeof(ask));
 }
 
 void BulkSender::on_grant(const wire::LoadGrant &grant)
 {
     if (asked_) {
-        receiver_.take(grant, peer_.engine().now());
+        receiver_.take(grant, env_.host.now());
     }
 }
 
@@ -125,26 +123,26 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
     const bool there   = !transfer.from_gpu ||
                          (copy != nullptr && !copy->copying);
     if (ucs_unlikely(!there && (piece != nullptr ||
-                                !peer_.engine().nics().any_for_gpus()))) {
+                                !env_.nics.any_for_gpus()))) {
         pick.none = piece != nullptr;
         return pick; /* copied() comes back */
     }
-    const EngineSettings &settings = peer_.engine().settings();
+    const BulkSettings &settings = env_.settings;
     sched::PathViews room;
     sched::PathView *views = room.at;
     Path            *usable[sched::max_paths];
     Carry            ways[sched::max_paths];
     bool             direct[sched::max_paths];
     size_t           count = 0;
-    sched::Nanos     now   = peer_.engine().now();
-    LoadView        &loads = peer_.engine().loads();
+    sched::Nanos     now   = env_.host.now();
+    LoadView        &loads = env_.loads;
     bool             full  = false;
     /* It waits for a copy that has not begun, or for a NIC that needs none. */
     const bool       uncopied = transfer.from_gpu && piece == nullptr &&
                                 transfer.staged == nullptr;
     bool             waits_for_nic = false;
     loads.refresh(now);
-    peer_.engine().planning().refresh(now);
+    env_.planning.refresh(now);
     if (ucs_unlikely(mending_ != 0)) {
         revive(now);
     }
@@ -157,9 +155,9 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
             continue;
         }
         bool ready = p.state == Path::State::Ready || connect(p);
-        Carry how  = ucs_likely(!peer_.failed()) ? carry(transfer, p) :
+        Carry how  = ucs_likely(!connection_.failed()) ? carry(transfer, p) :
                                                    Carry::Not;
-        if (peer_.failed()) {
+        if (connection_.failed()) {
             return pick; /* and the transfer may have ended */
         }
         if (how == Carry::Not) {
@@ -202,7 +200,7 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
             /* No path is whole, or none that can: TCP cannot read what a get
              * has begun to. mend() sees to it. */
             starved_ = true;
-            peer_.defer();
+            connection_.defer();
         }
         return pick;
     }
@@ -217,14 +215,14 @@ BulkSender::Pick BulkSender::choose(Transfer &transfer, const Piece *piece)
                                                  settings.limits);
     if (!choice) {
         if (full) {
-            peer_.engine().room().wait(*this);
+            env_.room.wait(*this);
         }
         /* With nothing on its way the policy waits for a NIC that others may
          * have copies for. */
         pick.none = uncopied && (!waits_for_nic || in_flight_ == 0);
         return pick;
     }
-    if (ucs_unlikely(peer_.engine().trace() != nullptr)) {
+    if (ucs_unlikely(env_.trace != nullptr)) {
         seen_ = views[choice.path];
     }
     pick.path   = usable[choice.path];

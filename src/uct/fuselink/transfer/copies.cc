@@ -4,8 +4,6 @@
 
 #include "bulk.h"
 
-#include "../engine/engine.h"
-#include "../peer/peer.h"
 #include "../sched/window.h"
 
 #include <algorithm>
@@ -35,17 +33,17 @@ const char *BulkSender::data(const Chunk &chunk) const
  * copies keep ahead of the NICs by little. */
 size_t BulkSender::piece_length() const
 {
-    const sched::Limits &limits = peer_.engine().settings().limits;
+    const sched::Limits &limits = env_.settings.limits;
     sched::Bytes         longest = limits.min_chunk;
     for (const auto &path : paths_) {
         if (path->usable()) {
             sched::Bytes window = sched::window_for(path->meter,
-                                                    peer_.engine().now(),
+                                                    env_.host.now(),
                                                     limits);
             longest = std::max(longest, window / 4);
         }
     }
-    return std::min<size_t>(longest.count(), peer_.engine().slots_out().size());
+    return std::min<size_t>(longest.count(), env_.copies.slots_out().size());
 }
 
 /* Pieces that are copied, or being so, and not sent. */
@@ -58,11 +56,11 @@ size_t BulkSender::most_ahead() const
  * the windows of NICs count what NICs do. */
 void BulkSender::copy_ahead()
 {
-    const size_t least = peer_.engine().settings().limits.min_chunk.count();
-    const size_t longest = peer_.engine().slots_out().size();
+    const size_t least = env_.settings.limits.min_chunk.count();
+    const size_t longest = env_.copies.slots_out().size();
     size_t       piece = 0;
     for (size_t turn = 0; turn < to_copy_.size() &&
-                          ahead_ < most_ahead() && !peer_.failed();) {
+                          ahead_ < most_ahead() && !connection_.failed();) {
         Transfer &transfer = *to_copy_[turn];
         if (!still_there(transfer)) {
             ++turn; /* pump() ends it, when its turn comes */
@@ -70,7 +68,7 @@ void BulkSender::copy_ahead()
         }
         size_t rest = transfer.tail - transfer.staged_until;
         const size_t direct = for_direct(transfer);
-        if (peer_.failed()) {
+        if (connection_.failed()) {
             return;
         }
         if (rest <= direct) {
@@ -103,13 +101,13 @@ void BulkSender::copy_ahead()
  * ended. */
 Staged *BulkSender::new_staged(Transfer &transfer, size_t offset, size_t length)
 {
-    Slots &slots = peer_.engine().slots_out();
+    Slots &slots = env_.copies.slots_out();
     char  *slot  = slots.take();
     if (slot == nullptr) {
         if (slots.ready()) {
-            peer_.engine().room().wait(*this);
+            env_.room.wait(*this);
         } else {
-            peer_.fail(UCS_ERR_NO_MEMORY);
+            connection_.fail(UCS_ERR_NO_MEMORY);
         }
         return nullptr;
     }
@@ -139,7 +137,7 @@ void BulkSender::copy(Staged &staged)
     ++staged.transfer->outstanding;
     ++copying_;
     ++in_flight_;
-    ucs_status_t status = peer_.engine().copy_out(
+    ucs_status_t status = env_.copies.begin_out(
         staged.slot, staged.transfer->buffer + staged.offset, staged.length,
         ahead_ < copying_ + kEnough + paths_.size(), &staged.comp);
     if (status != UCS_INPROGRESS) {
@@ -166,7 +164,7 @@ void BulkSender::copied(Staged &staged)
             transfer->status = status;
         }
         drop_unassigned(transfer);
-        peer_.fail(status);
+        connection_.fail(status);
     }
     staged.copying = false; /* so that nobody else has let go of it */
     let_go(staged);
@@ -210,7 +208,7 @@ void BulkSender::release_staged(Staged *staged)
 void BulkSender::let_go(Staged &staged)
 {
     if (staged.passed && !staged.copying && staged.users == 0) {
-        peer_.engine().slots_out().give(staged.slot);
+        env_.copies.slots_out().give(staged.slot);
         staged.next  = free_staged_;
         free_staged_ = &staged;
     }
@@ -241,7 +239,7 @@ void BulkSender::drop_staged(Transfer &transfer)
 void BulkSender::await_copies()
 {
     if (copying_ != 0 &&
-        !peer_.engine().await_copies([this] { return copying_ == 0; })) {
+        !env_.copies.await([this] { return copying_ == 0; })) {
         ucs_error("fuselink: %zu copies from a GPU do not end", copying_);
         for (auto &staged : staged_pool_) {
             staged.release();

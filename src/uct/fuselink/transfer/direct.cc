@@ -9,8 +9,6 @@
 
 #include "bulk.h"
 
-#include "../engine/engine.h"
-#include "../peer/peer.h"
 
 #include <algorithm>
 
@@ -24,7 +22,7 @@ void BulkSender::with_own_region(const Transfer &transfer, Fn &&fn) const
     if (transfer.region != nullptr) {
         fn(*transfer.region);
     } else {
-        peer_.engine().regions().with_region(transfer.own_region, fn);
+        env_.regions.with_region(transfer.own_region, fn);
     }
 }
 
@@ -34,7 +32,7 @@ uct_mem_h BulkSender::own_handle(const Transfer &transfer,
 {
     uct_mem_h memh = nullptr;
     with_own_region(transfer, [&](Region &region) {
-        memh = peer_.engine().nics().handle(region, path.rail.memory());
+        memh = env_.nics.handle(region, path.rail.memory());
     });
     return memh;
 }
@@ -43,7 +41,7 @@ uct_mem_h BulkSender::own_handle(const Transfer &transfer,
 uct_mem_h BulkSender::gpu_handle(const Transfer &transfer,
                                  const Path     &path) const
 {
-    return path.rail.reads() && peer_.engine().nics().any_for_gpus() ?
+    return path.rail.reads() && env_.nics.any_for_gpus() ?
                own_handle(transfer, path) : nullptr;
 }
 
@@ -51,9 +49,8 @@ uct_mem_h BulkSender::gpu_handle(const Transfer &transfer,
  * does not reach them, or there is no memory for them. */
 uct_mem_h BulkSender::slots_handle(const Path &path) const
 {
-    Engine &engine = peer_.engine();
-    return engine.slots_out().ready() ?
-               engine.nics().handle(engine.slots_out().region(),
+    return env_.copies.slots_out().ready() ?
+               env_.nics.handle(env_.copies.slots_out().region(),
                                     path.rail.memory()) :
                nullptr;
 }
@@ -77,7 +74,7 @@ ucs_status_t BulkSender::put_chunk(Chunk &chunk, uint64_t to, uct_rkey_t rkey)
         put(slots_handle(path));
     } else {
         with_own_region(*chunk.transfer, [&](Region &region) {
-            put(peer_.engine().nics().handle(region, path.rail.memory()));
+            put(env_.nics.handle(region, path.rail.memory()));
         });
     }
     return status;
@@ -126,12 +123,12 @@ bool BulkSender::opens(Transfer &transfer, const Path &path)
         transfer.keys = std::make_shared<NicKeys>();
     }
     if (transfer.keys->state(slot) == NicKeys::State::Unknown) {
-        const uint32_t token = peer_.request_keys(transfer.remote_region,
+        const uint32_t token = keys_.request_keys(transfer.remote_region,
                                                   transfer.keys);
         if (serves) {
             transfer.key_token = token;
         }
-        if (peer_.failed()) {
+        if (connection_.failed()) {
             return false; /* and the transfer may have ended */
         }
     }
@@ -167,7 +164,7 @@ bool BulkSender::may_read_gpu(const Transfer &transfer, const Path &path,
  * need none are going to carry of the rest, as far as is known now. */
 size_t BulkSender::for_direct(Transfer &transfer)
 {
-    if (ucs_likely(!peer_.engine().nics().any_for_gpus())) {
+    if (ucs_likely(!env_.nics.any_for_gpus())) {
         return 0;
     }
     double direct = 0, all = 0;
@@ -177,7 +174,7 @@ size_t BulkSender::for_direct(Transfer &transfer)
         }
         const double weight = path->weight.bytes_per_second();
         const Carry  how    = carry(transfer, *path);
-        if (peer_.failed()) {
+        if (connection_.failed()) {
             return 0; /* and the transfer may have ended */
         }
         all += weight;
@@ -196,7 +193,7 @@ size_t BulkSender::for_direct(Transfer &transfer)
 /* No more than there is of the piece that was copied. */
 void BulkSender::cut_staged(const Transfer &transfer, Pick &pick) const
 {
-    const size_t  least  = peer_.engine().settings().limits.min_chunk.count();
+    const size_t  least  = env_.settings.limits.min_chunk.count();
     const Staged &staged = *transfer.staged;
     const size_t  there  = staged.offset + staged.length - transfer.assigned;
     /* No crumb: the piece is about as long as a chunk. */
@@ -210,7 +207,7 @@ void BulkSender::cut_staged(const Transfer &transfer, Pick &pick) const
 /* Nothing of what is copied; no crumb is left to be. */
 void BulkSender::cut_direct(const Transfer &transfer, Pick &pick) const
 {
-    const size_t least = peer_.engine().settings().limits.min_chunk.count();
+    const size_t least = env_.settings.limits.min_chunk.count();
     const size_t there = transfer.tail - transfer.staged_until;
     const size_t most  = pick.how == Carry::Slot ?
                              slots_size_ :

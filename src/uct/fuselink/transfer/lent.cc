@@ -5,8 +5,6 @@
 
 #include "bulk.h"
 
-#include "../engine/engine.h"
-#include "../peer/peer.h"
 
 #include <algorithm>
 
@@ -33,7 +31,7 @@ void BulkSender::ask_for_slots()
     wire::SlotAsk ask{};
     ask.header.type = static_cast<uint8_t>(wire::ControlType::SlotAsk);
     ask.want        = static_cast<uint32_t>(want);
-    peer_.send_control(&ask, sizeof(ask));
+    connection_.send_control(&ask, sizeof(ask));
 }
 
 void BulkSender::on_slot_grant(const void *data, size_t length)
@@ -52,7 +50,7 @@ void BulkSender::on_slot_grant(const void *data, size_t length)
                     grant.region_id != slots_region_.id ||
                     grant.region_key != slots_region_.key))) {
         ucs_debug("fuselink: slots of peer %016lx that cannot be",
-                  peer_.uuid());
+                  connection_.uuid());
         return;
     }
     if (first) {
@@ -65,7 +63,7 @@ void BulkSender::on_slot_grant(const void *data, size_t length)
     wire::for_names(grant, data, length, [&](const wire::SlotName &name) {
         if (!credits_.add({name.slot, name.turn})) {
             ucs_debug("fuselink: peer %016lx lends slot %u twice",
-                      peer_.uuid(), name.slot);
+                      connection_.uuid(), name.slot);
         }
     });
     pump();
@@ -94,7 +92,7 @@ void BulkSender::give_back_slots()
         wire::SlotBack back{};
         back.header.type = static_cast<uint8_t>(wire::ControlType::SlotBack);
         back.count       = static_cast<uint32_t>(count);
-        peer_.send_control(&back, sizeof(back), &names[at],
+        connection_.send_control(&back, sizeof(back), &names[at],
                            count * sizeof(names[0]));
     }
 }
@@ -113,7 +111,7 @@ BulkSender::Carry BulkSender::carry_to_gpu(Transfer &transfer,
         unsigned slot = path.remote.memory;
         if (slot < wire::kMaxRails &&
             slots_keys_->state(slot) == NicKeys::State::Unknown) {
-            peer_.request_keys(slots_region_, slots_keys_);
+            keys_.request_keys(slots_region_, slots_keys_);
         }
         if (remote_key(*slots_keys_, path) == UCT_INVALID_RKEY ||
             !reads_source(transfer, path)) {
@@ -162,7 +160,7 @@ void BulkSender::put_done(Chunk *chunk)
     Path        &path   = *chunk->path;
     ucs_status_t status = chunk->comp.status;
     --path.on_nic;
-    if (status != UCS_OK && !peer_.failed() && !is_calls_error(status)) {
+    if (status != UCS_OK && !connection_.failed() && !is_calls_error(status)) {
         break_path(path, status);
         if (chunk->waits == 2) {
             chunk->waits = 1; /* the peer says that it has it, or is quiet */
@@ -172,7 +170,7 @@ void BulkSender::put_done(Chunk *chunk)
     }
     if (status != UCS_OK) {
         path.broken = true;
-        peer_.fail(status);
+        connection_.fail(status);
     } else if (chunk->waits == 2) {
         chunk->left = true;
         path.ended(sched::Bytes(chunk->length), true);

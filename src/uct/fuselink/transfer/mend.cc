@@ -15,8 +15,6 @@
 
 #include "bulk.h"
 
-#include "../engine/engine.h"
-#include "../peer/peer.h"
 
 #include <algorithm>
 
@@ -56,7 +54,7 @@ void BulkSender::post_failed(Path &path, ucs_status_t status)
 {
     if (is_calls_error(status)) {
         path.broken = true;
-        peer_.fail(status);
+        connection_.fail(status);
     } else {
         break_path(path, status);
     }
@@ -64,28 +62,28 @@ void BulkSender::post_failed(Path &path, ucs_status_t status)
 
 void BulkSender::break_path(Path &path, ucs_status_t status)
 {
-    if (!path.usable() || peer_.failed()) {
+    if (!path.usable() || connection_.failed()) {
         return;
     }
     path.broken = true;
-    ucs_debug("fuselink: path to %016lx breaks: %s -> %s: %s", peer_.uuid(),
+    ucs_debug("fuselink: path to %016lx breaks: %s -> %s: %s", connection_.uuid(),
               path.rail.name().c_str(), path.remote.name.c_str(),
               ucs_status_string(status));
     path.state   = Path::State::Broken;
     path.why     = status;
     path.planned = 0;
     path.blocked = path.retry = false;
-    path.until   = peer_.engine().now() + kEnd;
+    path.until   = env_.host.now() + kEnd;
     ++mending_;
     planned_ = false;
-    peer_.defer();
+    connection_.defer();
 }
 
 /* Keeps a chunk that ended with an error for another path. */
 bool BulkSender::lose(Chunk *chunk)
 {
     Path &path = *chunk->path;
-    if (peer_.failed() || chunk->by_messages ||
+    if (connection_.failed() || chunk->by_messages ||
         is_calls_error(chunk->comp.status)) {
         return false;
     }
@@ -98,7 +96,7 @@ bool BulkSender::lose(Chunk *chunk)
 /* False if the peer has to be given up. */
 bool BulkSender::mend()
 {
-    sched::Nanos now = peer_.engine().now();
+    sched::Nanos now = env_.host.now();
     for (auto &path : paths_) {
         mend(*path, now);
     }
@@ -107,24 +105,24 @@ bool BulkSender::mend()
                    path->breaks < kMostBreaks;
         })) {
         ucs_warn("fuselink: no rail reaches peer %016lx any more: each of its "
-                 "%zu paths has failed %u times in a row", peer_.uuid(),
+                 "%zu paths has failed %u times in a row", connection_.uuid(),
                  paths_.size(), kMostBreaks);
         return false;
     }
-    if (starved_ && waits() && !peer_.failed() &&
+    if (starved_ && waits() && !connection_.failed() &&
         std::any_of(paths_.begin(), paths_.end(), [](const auto &path) {
             return path->state == Path::State::Resting;
         })) {
         revive(now); /* nobody else would look at the clock */
         pump();
-        peer_.defer();
+        connection_.defer();
     }
     return true;
 }
 
 void BulkSender::mend(Path &path, sched::Nanos now)
 {
-    if (peer_.failed()) {
+    if (connection_.failed()) {
         return;
     }
     if (path.state != Path::State::Broken) {
@@ -135,16 +133,16 @@ void BulkSender::mend(Path &path, sched::Nanos now)
         path.cancelled = cancel(ep);
         if (path.cancelled) {
             /* The call may take long itself. */
-            path.until = peer_.engine().now() + kEnd;
+            path.until = env_.host.now() + kEnd;
         }
     }
     if (path.on_nic == 0 || now > path.until) {
         take_last(path);
-        if (!peer_.failed()) {
+        if (!connection_.failed()) {
             tear_down(path);
         }
     } else {
-        peer_.defer();
+        connection_.defer();
     }
 }
 
@@ -154,7 +152,7 @@ void BulkSender::tear_down(Path &path)
     uct_ep_h ep = path.link_owns() ? nullptr : path.ep;
     path.ep     = nullptr;
     if (ep != nullptr) {
-        peer_.engine().destroy_lane(ep); /* may lose chunks */
+        endpoints_.destroy(ep); /* may lose chunks */
     }
     if (path.link) {
         path.link->reset();
@@ -174,7 +172,7 @@ void BulkSender::tear_down(Path &path)
     message.rail        = path.remote.index;
     message.from        = path.rail.index();
     message.next        = path.chunk_number;
-    peer_.send_control(&message, sizeof(message));
+    connection_.send_control(&message, sizeof(message));
     room_again();
 }
 
@@ -187,7 +185,7 @@ void BulkSender::on_path_quiet(const wire::PathQuiet &message)
     });
     if (it == paths_.end()) {
         ucs_debug("fuselink: peer %016lx is quiet on a path that is whole",
-                  peer_.uuid());
+                  connection_.uuid());
         return;
     }
     Path &path = **it;
@@ -196,7 +194,7 @@ void BulkSender::on_path_quiet(const wire::PathQuiet &message)
             if (chunk->in_slot && chunk->waits != 1) {
                 ucs_error("fuselink: rail %s does not end a put of a connection "
                           "that is gone", path.rail.name().c_str());
-                peer_.fail(UCS_ERR_IO_ERROR);
+                connection_.fail(UCS_ERR_IO_ERROR);
                 return;
             }
         }
@@ -207,10 +205,10 @@ void BulkSender::on_path_quiet(const wire::PathQuiet &message)
         ucs_warn("fuselink: rail %s to %s of peer %016lx has failed (%s): its "
                  "data goes over the other rails until it connects again",
                  path.rail.name().c_str(), path.remote.name.c_str(),
-                 peer_.uuid(), ucs_status_string(path.why));
+                 connection_.uuid(), ucs_status_string(path.why));
     }
     path.state = Path::State::Resting;
-    path.until = peer_.engine().now() +
+    path.until = env_.host.now() +
                  sched::Nanos::millis(kRest
                                       << std::min(path.breaks, kMostDoubles));
     path.breaks += path.breaks < kMostBreaks;
@@ -244,7 +242,7 @@ void BulkSender::on_path_quiet(const wire::PathQuiet &message)
         landed.header.type = static_cast<uint8_t>(wire::ControlType::Landed);
         landed.op          = marker.op;
         landed.length      = marker.length;
-        peer_.send_control(&landed, sizeof(landed));
+        connection_.send_control(&landed, sizeof(landed));
     }
     path.announced.clear();
     path.markers.clear();
@@ -263,7 +261,7 @@ void BulkSender::on_path_quiet(const wire::PathQuiet &message)
             finish(transfer);
         }
     }
-    peer_.defer();
+    connection_.defer();
     pump();
 }
 
@@ -274,7 +272,7 @@ void BulkSender::revive(sched::Nanos now)
 {
     for (auto &path : paths_) {
         if (path->state == Path::State::Resting && now >= path->until &&
-            !peer_.owes_quiet(path->remote.index, path->rail.index())) {
+            !rx_.owes_quiet(path->remote.index, path->rail.index())) {
             path->state     = Path::State::Idle;
             path->cancelled = path->broken = path->connected = false;
             path->chunks    = 0;
@@ -287,7 +285,7 @@ void BulkSender::mended(Path &path)
 {
     path.breaks = 0;
     ucs_info("fuselink: rail %s to %s of peer %016lx carries data again",
-             path.rail.name().c_str(), path.remote.name.c_str(), peer_.uuid());
+             path.rail.name().c_str(), path.remote.name.c_str(), connection_.uuid());
 }
 
 void BulkSender::on_peer_broke(uint8_t own, uint8_t remote)

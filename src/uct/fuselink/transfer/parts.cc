@@ -4,8 +4,6 @@
 
 #include "bulk.h"
 
-#include "../engine/engine.h"
-#include "../peer/peer.h"
 
 #include <cstring>
 
@@ -36,7 +34,7 @@ bool BulkSender::send_parts(Path &path)
     const LowerIface &iface = path.by_messages ? path.rail.hello() :
                                                  path.rail.control();
     const size_t most = iface.attr().cap.am.max_bcopy - sizeof(wire::DataPart);
-    while (!path.parts.empty() && path.usable() && !peer_.failed()) {
+    while (!path.parts.empty() && path.usable() && !connection_.failed()) {
         Chunk    *chunk    = path.parts.front();
         Transfer &transfer = *chunk->transfer;
         size_t    at       = chunk->offset + chunk->sent;
@@ -46,7 +44,7 @@ bool BulkSender::send_parts(Path &path)
         if (chunk->in_slot) {
             /* UCT orders nothing on an endpoint without a fence. */
             if (uct_ep_fence(path.ep, 0) != UCS_OK) {
-                peer_.fail(UCS_ERR_IO_ERROR);
+                connection_.fail(UCS_ERR_IO_ERROR);
                 return false;
             }
             in_slot.name   = {chunk->loan.slot, chunk->loan.turn};
@@ -58,8 +56,8 @@ bool BulkSender::send_parts(Path &path)
             part.data   = data(*chunk) + chunk->sent;
             part.length = part_length;
         }
-        part.header.sender     = peer_.engine().uuid();
-        part.header.session    = peer_.session();
+        part.header.sender     = env_.rails.uuid();
+        part.header.session    = connection_.session();
         part.header.chunk      = chunk->number;
         part.header.place      = static_cast<uint8_t>(
             (chunk->sent == 0 ? wire::kPartFirst : 0) |
@@ -123,7 +121,7 @@ void BulkSender::on_chunk_ack(const wire::ChunkAck &ack)
         return;
     }
     ucs_debug("fuselink: peer %016lx acknowledges a chunk that was not sent",
-              peer_.uuid());
+              connection_.uuid());
 }
 
 /* The peer has failed: nobody will acknowledge these. */

@@ -1,19 +1,22 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "path.h"
 
-#include "../engine/engine.h"
+#include "../host/host.h"
+#include "../load/load_view.h"
 #include "../rail/rail.h"
+#include "room_queue.h"
 
 #include <algorithm>
 
 namespace fuselink {
 
-Path::Path(BulkSender &sender_, Rail &rail_, const wire::RailRecord &remote_)
+Path::Path(BulkSender &sender_, Rail &rail_, const wire::RailRecord &remote_,
+           const Books &books)
     : sender(sender_), rail(rail_), remote(remote_), hook{},
       weight(remote_.bytes_per_second != 0 ?
                  std::min(rail_.speed(), double(remote_.bytes_per_second)) :
                  rail_.speed()),
-      meter(weight)
+      meter(weight), books_(books)
 {
     hook.path = this;
     rail.nic.add_path();
@@ -34,17 +37,17 @@ Path::~Path()
 
 void Path::posted(sched::Bytes length)
 {
-    sched::Nanos now = sender.peer().engine().now();
+    sched::Nanos now = books_.host.now();
     rail.nic.on_post(now, length, meter.in_flight().is_zero());
     planned -= static_cast<double>(length.count());
     meter.on_post(now, length);
-    sender.peer().engine().loads().posted(rail, length);
-    sender.peer().engine().room().posted(length);
+    books_.loads.posted(rail, length);
+    books_.room.posted(length);
 }
 
 void Path::ended(sched::Bytes length, bool arrived, Direction direction)
 {
-    sched::Nanos now = sender.peer().engine().now();
+    sched::Nanos now = books_.host.now();
     if (arrived) {
         meter.on_complete(now, length);
     } else {
@@ -52,7 +55,7 @@ void Path::ended(sched::Bytes length, bool arrived, Direction direction)
     }
     rail.nic.on_end(now, length, arrived, meter.in_flight().is_zero(),
                     direction == Direction::Out);
-    LoadView &loads = sender.peer().engine().loads();
+    LoadView &loads = books_.loads;
     if (direction == Direction::Out) {
         loads.ended(rail, length, arrived);
     } else {
@@ -66,7 +69,7 @@ void Path::ended(sched::Bytes length, bool arrived, Direction direction)
                                        rail.traffic.received)
             .add(length.count());
     }
-    sender.peer().engine().room().ended(length);
+    books_.room.ended(length);
 }
 
 sched::Rate Path::full_rate() const

@@ -15,7 +15,10 @@
 namespace fuselink {
 
 class BulkSender;
+class Host;
+class LoadView;
 class Rail;
+class RoomQueue;
 struct Chunk;
 
 /** A way for bulk data to one peer: one of our rails to one of its rails. */
@@ -37,7 +40,15 @@ struct Path {
         bool              running = false; /* inside on_hook() */
     };
 
-    Path(BulkSender &sender, Rail &rail, const wire::RailRecord &remote);
+    /** Where it is noted what is in flight. */
+    struct Books {
+        const Host &host; /* the clock */
+        LoadView   &loads;
+        RoomQueue  &room;
+    };
+
+    Path(BulkSender &sender, Rail &rail, const wire::RailRecord &remote,
+         const Books &books);
     ~Path();
 
     /* A chunk begins on the path; it has arrived, or never will. */
@@ -92,6 +103,9 @@ struct Path {
     unsigned            breaks = 0; /* in a row */
     ucs_status_t        why = UCS_OK;
     sched::Nanos        until; /* what it waits for may take so long */
+
+private:
+    const Books         books_;
 };
 
 } // namespace fuselink

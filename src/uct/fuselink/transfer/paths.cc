@@ -4,8 +4,6 @@
 
 #include "bulk.h"
 
-#include "../engine/engine.h"
-#include "../peer/peer.h"
 #include "../rail/pairs.h"
 
 #include <algorithm>
@@ -21,19 +19,18 @@ constexpr sched::Nanos kGoodbye = sched::Nanos::millis(500);
 
 size_t BulkSender::set_table(const wire::RailTable &table)
 {
-    Engine &engine = peer_.engine();
     table_         = table;
     table_known_   = true;
     for (const auto &remote : table.rails) {
-        Rail::Route route = Rail::route_to(engine.host().network(), remote,
-                                           engine.uuid(), table.uuid);
-        for (const auto &rail : engine.rails()) {
+        Rail::Route route = Rail::route_to(env_.host.network(), remote,
+                                           env_.rails.uuid(), table.uuid);
+        for (const auto &rail : env_.rails.list()) {
             if (rail->traits().routed_by_ip && rail->reaches(remote, route)) {
                 add_path(*rail, remote);
             }
         }
     }
-    for (const RailPair &pair : pair_rails(engine.rails(), table.rails)) {
+    for (const RailPair &pair : pair_rails(env_.rails.list(), table.rails)) {
         add_path(*pair.own, *pair.remote);
     }
     return paths_.size();
@@ -44,11 +41,12 @@ void BulkSender::add_path(Rail &rail, const wire::RailRecord &remote)
     if (paths_.size() == sched::max_paths) {
         return;
     }
-    ucs_debug("fuselink: path to %016lx: %s -> %s", peer_.uuid(),
+    ucs_debug("fuselink: path to %016lx: %s -> %s", connection_.uuid(),
               rail.name().c_str(), remote.name.c_str());
-    auto path = std::make_unique<Path>(*this, rail, remote);
+    auto path = std::make_unique<Path>(
+        *this, rail, remote, Path::Books{env_.host, env_.loads, env_.room});
     if (rail.by_ep()) {
-        path->link = std::make_unique<QueuePair>(peer_, peer_.endpoints(),
+        path->link = std::make_unique<QueuePair>(connection_, endpoints_,
                                                  rail, remote,
                                                  QueuePair::Use::Bulk);
     }
@@ -80,7 +78,7 @@ void BulkSender::leave_out(Path &path)
 {
     path.state = Path::State::Out;
     out_       = true;
-    peer_.defer();
+    connection_.defer();
 }
 
 bool BulkSender::connect(Path &path)
@@ -103,12 +101,12 @@ bool BulkSender::connect(Path &path)
         }
     }
     path.by_messages = path.by_messages || path.link != nullptr;
-    if (peer_.engine().settings().connect_ep && path.rail.traits().stream) {
+    if (env_.settings.connect_ep && path.rail.traits().stream) {
         return ask(path);
     }
     const LowerIface &iface = path.by_messages ? path.rail.hello() :
                                                  path.rail.bulk();
-    ucs_status_t status = peer_.engine().create_lane(peer_, iface,
+    ucs_status_t status = endpoints_.create(iface,
                                                      path.remote, path.ep);
     if (status != UCS_OK) {
         not_connected(path, status);
@@ -135,7 +133,7 @@ bool BulkSender::ask(Path &path)
         not_connected(path, status);
         return false;
     }
-    peer_.engine().add_lane(peer_, path.ep);
+    endpoints_.add(path.ep);
     status = iface.get_ep_address(path.ep, address);
     if (status != UCS_OK || address.size() > UINT8_MAX) {
         leave_out(path);
@@ -148,7 +146,7 @@ bool BulkSender::ask(Path &path)
     message.from        = path.rail.index();
     message.use         = static_cast<uint8_t>(wire::LinkUse::Bulk);
     message.length      = static_cast<uint8_t>(address.size());
-    peer_.send_control(&message, sizeof(message), address.data(),
+    connection_.send_control(&message, sizeof(message), address.data(),
                        address.size());
     return false;
 }
@@ -160,16 +158,16 @@ void BulkSender::on_rail_address(const wire::RailAddr &message,
         if (path->link && path->link->meant(message)) {
             if (path->state == Path::State::Resting) {
                 path->until = {}; /* the peer has rested */
-                revive(peer_.engine().now());
+                revive(env_.host.now());
             }
             if (!path->usable()) {
                 ucs_debug("fuselink: peer %016lx connects a path that is "
-                          "broken", peer_.uuid());
+                          "broken", connection_.uuid());
                 return;
             }
             ucs_status_t status = path->link->on_message(message, address);
             if (status != UCS_OK) {
-                peer_.fail(status);
+                connection_.fail(status);
             } else {
                 pump();
             }
@@ -208,7 +206,6 @@ void BulkSender::take_reply(const wire::RailAddr &message,
 void BulkSender::answer(const wire::RailAddr &message,
                         const std::vector<uint8_t> &address)
 {
-    Engine &engine = peer_.engine();
     auto remote = std::find_if(table_.rails.begin(), table_.rails.end(),
                                [&](const wire::RailRecord &r) {
                                    return r.index == message.from;
@@ -218,26 +215,26 @@ void BulkSender::answer(const wire::RailAddr &message,
                                  return inbound.rail == message.rail &&
                                         inbound.from == message.from;
                              });
-    if (message.rail >= engine.rails().size() ||
+    if (message.rail >= env_.rails.list().size() ||
         remote == table_.rails.end() || again) {
         ucs_debug("fuselink: endpoint address for an unknown rail");
         return;
     }
     /* The transport trusts the address that it is given to be one of its
      * own kind: only a pair that could be a path gets that far. */
-    const Rail &rail = *engine.rails()[message.rail];
+    const Rail &rail = *env_.rails.list()[message.rail];
     if (!rail.traits().stream ||
-        !rail.reaches(*remote, Rail::route_to(engine.host().network(),
-                                              *remote, engine.uuid(),
+        !rail.reaches(*remote, Rail::route_to(env_.host.network(),
+                                              *remote, env_.rails.uuid(),
                                               table_.uuid))) {
         ucs_debug("fuselink: endpoint address for rails that are no path");
         return;
     }
-    if (!engine.settings().connect_ep) {
+    if (!env_.settings.connect_ep) {
         ucs_error("fuselink: peer %016lx connects endpoint to endpoint and "
                   "this process does not: UCX_FUSELINK_CONNECT must be the "
-                  "same on both sides", peer_.uuid());
-        peer_.fail(UCS_ERR_UNSUPPORTED);
+                  "same on both sides", connection_.uuid());
+        connection_.fail(UCS_ERR_UNSUPPORTED);
         return;
     }
     const LowerIface &iface = rail.control();
@@ -245,17 +242,17 @@ void BulkSender::answer(const wire::RailAddr &message,
     uct_ep_h ep;
     ucs_status_t status = iface.create_unconnected_ep(&ep);
     if (status != UCS_OK) {
-        peer_.fail(status);
+        connection_.fail(status);
         return;
     }
-    engine.add_lane(peer_, ep);
+    endpoints_.add(ep);
     inbound_.push_back({message.rail, message.from, ep});
     status = iface.get_ep_address(ep, own);
     if (status == UCS_OK) {
         status = iface.connect_ep(ep, remote->device_address, address);
     }
     if (status != UCS_OK || own.size() > UINT8_MAX) {
-        peer_.fail(status != UCS_OK ? status : UCS_ERR_UNSUPPORTED);
+        connection_.fail(status != UCS_OK ? status : UCS_ERR_UNSUPPORTED);
         return;
     }
     wire::RailAddr reply{};
@@ -265,7 +262,7 @@ void BulkSender::answer(const wire::RailAddr &message,
     reply.step        = static_cast<uint8_t>(wire::LinkStep::Answer);
     reply.use         = static_cast<uint8_t>(wire::LinkUse::Bulk);
     reply.length      = static_cast<uint8_t>(own.size());
-    peer_.send_control(&reply, sizeof(reply), own.data(), own.size());
+    connection_.send_control(&reply, sizeof(reply), own.data(), own.size());
 }
 
 bool BulkSender::on_path_error(uct_ep_h ep, ucs_status_t status)
@@ -282,12 +279,12 @@ bool BulkSender::on_path_error(uct_ep_h ep, ucs_status_t status)
     }
     Path &path = **it;
     if (path.link && ep == path.link->ep() && path.link->on_error()) {
-        peer_.defer();
+        connection_.defer();
         return true;
     }
     if (!path.connected && path.chunks == 0 &&
         !(path.link && path.link->ready())) {
-        path.until = peer_.engine().now() + kGoodbye;
+        path.until = env_.host.now() + kGoodbye;
         not_connected(path, status);
     } else {
         break_path(path, status);
@@ -299,7 +296,7 @@ void BulkSender::drop_inbound(uint8_t own, uint8_t remote)
 {
     for (auto it = inbound_.begin(); it != inbound_.end(); ++it) {
         if (it->rail == own && it->from == remote) {
-            peer_.engine().destroy_lane(it->ep);
+            endpoints_.destroy(it->ep);
             inbound_.erase(it);
             return;
         }
@@ -312,7 +309,7 @@ void BulkSender::drop_inbound(uint8_t own, uint8_t remote)
 void BulkSender::take_last(const Path &path)
 {
     if (path.rail.reads()) {
-        peer_.engine().poller().drain(path.rail.poll_index());
+        env_.poller.drain(path.rail.poll_index());
     }
 }
 
@@ -332,22 +329,22 @@ bool BulkSender::remove_left_out()
         }
         take_last(path);
         if (path.ep != nullptr && !path.link_owns()) {
-            peer_.engine().destroy_lane(path.ep);
+            endpoints_.destroy(path.ep);
         }
         it = paths_.erase(it);
     }
-    sched::Nanos now = peer_.engine().now();
+    sched::Nanos now = env_.host.now();
     std::erase_if(unsaid_, [&](const LeftOut &one) {
         if (now < one.say_at) {
             return false;
         }
         ucs_warn("fuselink: rail %s does not reach %s of peer %016lx: left "
-                 "out", one.rail.c_str(), one.remote.c_str(), peer_.uuid());
+                 "out", one.rail.c_str(), one.remote.c_str(), connection_.uuid());
         return true;
     });
     out_ = !unsaid_.empty();
     if (out_) {
-        peer_.defer();
+        connection_.defer();
     } else if (paths_.empty()) {
         return false;
     }

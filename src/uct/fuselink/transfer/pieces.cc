@@ -4,8 +4,6 @@
 
 #include "bulk.h"
 
-#include "../engine/engine.h"
-#include "../peer/peer.h"
 
 #include <algorithm>
 
@@ -28,8 +26,8 @@ void BulkSender::requeue(Chunk *chunk)
     free_chunk(chunk);
     if (tries == kMostTries) {
         ucs_warn("fuselink: %u connections to peer %016lx broke with the same "
-                 "bytes: given up", kMostTries, peer_.uuid());
-        peer_.fail(UCS_ERR_IO_ERROR);
+                 "bytes: given up", kMostTries, connection_.uuid());
+        connection_.fail(UCS_ERR_IO_ERROR);
     }
 }
 
@@ -38,7 +36,7 @@ void BulkSender::requeue(Chunk *chunk)
 void BulkSender::send_again()
 {
     size_t passed = 0;
-    while (passed < again_queue_.size() && !peer_.failed()) {
+    while (passed < again_queue_.size() && !connection_.failed()) {
         Piece     piece    = again_queue_.front();
         Transfer &transfer = *piece.transfer;
         if (!still_there(transfer, piece.offset, piece.length)) {
@@ -109,12 +107,12 @@ void BulkSender::copy_pieces()
 {
     if (!any_usable()) {
         starved_ = true; /* for a path, then for copies */
-        peer_.defer();
+        connection_.defer();
         return;
     }
     size_t copied = 0;
     for (size_t i = 0; i < again_queue_.size() && copied < most_ahead() &&
-                       !peer_.failed(); ++i) {
+                       !connection_.failed(); ++i) {
         Piece piece = again_queue_[i];
         if (!piece.transfer->from_gpu || piece.staged != nullptr ||
             !still_there(*piece.transfer, piece.offset, piece.length)) {
@@ -122,7 +120,7 @@ void BulkSender::copy_pieces()
             continue;
         }
         const size_t length = std::min(piece.length,
-                                       peer_.engine().slots_out().size());
+                                       env_.copies.slots_out().size());
         piece.staged        = new_staged(*piece.transfer, piece.offset, length);
         if (piece.staged == nullptr) {
             return;

@@ -2,8 +2,7 @@
 #include "planning.h"
 
 #include "../../../ucs_ext/hash.h"
-#include "../engine/engine.h"
-#include "../peer/peer.h"
+#include "../rail/rails.h"
 #include "bulk.h"
 
 #include <algorithm>
@@ -29,10 +28,10 @@ constexpr uint32_t kPaths   = 1024;
 
 /* The peer's NIC: those of one host that reach us by the same address are the
  * same, whichever process names it. */
-uint64_t key_of(const Path &path)
+uint64_t key_of(uint64_t peer, const Path &path)
 {
     const auto &address = path.remote.device_address;
-    Hash hash(path.sender.peer().uuid() >> (64 - wire::kUuidNetworkBits));
+    Hash hash(peer >> (64 - wire::kUuidNetworkBits));
     hash.add({reinterpret_cast<const char *>(address.data()),
               address.size()});
     return hash.value();
@@ -47,7 +46,7 @@ void Planning::see(const BulkSender &sender)
         if (!sender.in_play(*path)) {
             continue;
         }
-        const uint64_t key = key_of(*path);
+        const uint64_t key = key_of(sender.connection().uuid(), *path);
         size_t i           = 0;
         while (i < receivers_.size() && receivers_[i].key != key) {
             ++i;
@@ -70,16 +69,15 @@ void Planning::collect()
     senders_.clear();
     receivers_.clear();
     ways_.clear();
-    for (const auto &[uuid, peer] : engine_.peers()) {
-        BulkSender &sender = peer->bulk();
+    peers_.for_each_sender([this](BulkSender &sender) {
         sender.drop_plan();
-        if (peer->failed() || sender.backlog() == 0) {
-            continue;
+        if (sender.connection().failed() || sender.backlog() == 0) {
+            return;
         }
         const size_t first = ways_.size();
         see(sender);
         senders_.push_back({&sender, first, ways_.size() - first});
-    }
+    });
 }
 
 /* Adds a sender's demand, and what it would put on links if it were divided by
@@ -88,7 +86,7 @@ uint32_t Planning::offer(const Sender &from, double &soonest)
 {
     const std::span<const Way> ways{ways_.data() + from.first, from.ways};
     const BulkSender &sender = *from.sender;
-    const auto nics          = static_cast<uint32_t>(engine_.rails().size());
+    const auto nics          = static_cast<uint32_t>(rails_.list().size());
     sched::Planner::Path paths[sched::max_paths];
     double sum = 0;
     for (const Way &way : ways) {
@@ -104,7 +102,7 @@ uint32_t Planning::offer(const Sender &from, double &soonest)
             soonest       = std::max(soonest, loads_[link]);
         }
     }
-    return planner_->add_demand(sender.peer().uuid(),
+    return planner_->add_demand(sender.connection().uuid(),
                                 sched::Bytes(sender.backlog()),
                                 {paths, ways.size()});
 }
@@ -125,7 +123,7 @@ bool Planning::solve()
         return planner_->add_link(rate, load) != sched::Planner::none;
     };
     bool fits = true;
-    for (const auto &rail : engine_.rails()) {
+    for (const auto &rail : rails_.list()) {
         const sched::SharedNic &nic = rail->nic.shared();
         fits = fits && add_link(nic.rate, nic.in_flight + nic.ahead);
     }

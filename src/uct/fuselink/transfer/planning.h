@@ -6,17 +6,28 @@
 #include "../sched/units.h"
 #include "../ucx.h"
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 namespace fuselink {
 
 class BulkSender;
-class Engine;
-struct Path;
+class Rails;
+
+/** Has the senders of an interface: one for each peer. */
+class BulkSenders {
+public:
+    /** Calls fn for each of them, in an order that does not matter. */
+    virtual void
+    for_each_sender(const std::function<void(BulkSender &)> &fn) const = 0;
+
+protected:
+    ~BulkSenders() = default;
+};
 
 /**
- * Plans for the transfers of an engine that are under way to several peers at
+ * Plans for the transfers of an interface that are under way to several peers at
  * once, as in an alltoallv. Links are our NICs and those of the peers, each
  * with what is on it already; peers on the same NIC share the link.
  *
@@ -25,12 +36,16 @@ struct Path;
  * peers are reached by fewer NICs than others, or where links are loaded
  * unequally; not in balanced traffic.
  *
- * Belongs to the engine's thread.
+ * One thread at a time (the worker's).
  */
 class Planning {
 public:
-    /** @param wanted the policy follows plans */
-    Planning(Engine &engine, bool wanted) : engine_(engine), wanted_(wanted) {}
+    /** The others outlive this, though they need not be there yet.
+     *  @param wanted the policy follows plans */
+    Planning(const Rails &rails, const BulkSenders &peers, bool wanted)
+        : rails_(rails), peers_(peers), wanted_(wanted)
+    {
+    }
 
     /** A transfer begins. Small ones are not worth it. */
     void note(size_t length)
@@ -47,9 +62,6 @@ public:
             plan(now);
         }
     }
-    /** How many plans were made that are followed. */
-    uint64_t followed() const { return followed_; }
-
 private:
     /* Shorter ones are over before it matters. */
     static constexpr size_t kLeast = 128 << 10;
@@ -81,11 +93,12 @@ private:
     bool     solve();
     uint32_t offer(const Sender &from, double &soonest);
 
-    Engine                         &engine_;
+    const Rails                    &rails_;
+    const BulkSenders              &peers_;
     const bool                      wanted_;
     bool                            due_ = false;
     sched::Nanos                    next_;
-    uint64_t                        followed_ = 0;
+    uint64_t                        followed_ = 0; /* plans, for the log */
 
     /* Of the plan that is being made. */
     std::unique_ptr<sched::Planner> planner_; /* once it is needed */

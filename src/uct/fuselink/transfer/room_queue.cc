@@ -1,8 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "room_queue.h"
 
-#include "bulk.h"
-
 #include <algorithm>
 
 namespace fuselink {
@@ -13,19 +11,19 @@ constexpr sched::Nanos kRetry = sched::Nanos::micros(250);
 
 } // namespace
 
-void RoomQueue::wait(BulkSender &sender)
+void RoomQueue::wait(RoomWaiter &waiter)
 {
-    if (!sender.in_room_queue) {
-        sender.in_room_queue = true;
-        senders_.push_back(&sender);
+    if (!waiter.queued_) {
+        waiter.queued_ = true;
+        waiters_.push_back(&waiter);
     }
 }
 
-void RoomQueue::leave(BulkSender &sender)
+void RoomQueue::leave(RoomWaiter &waiter)
 {
-    if (sender.in_room_queue) {
-        sender.in_room_queue = false;
-        senders_.erase(std::find(senders_.begin(), senders_.end(), &sender));
+    if (waiter.queued_) {
+        waiter.queued_ = false;
+        waiters_.erase(std::find(waiters_.begin(), waiters_.end(), &waiter));
     }
 }
 
@@ -37,11 +35,11 @@ unsigned RoomQueue::serve(sched::Nanos now)
     freed_ = false;
     next_  = now + kRetry;
     /* Those who come back meanwhile stand behind. */
-    size_t count = senders_.size();
-    for (size_t i = 0; i < count && !senders_.empty(); ++i) {
-        BulkSender &sender = *senders_.front();
-        leave(sender);
-        sender.pump();
+    size_t count = waiters_.size();
+    for (size_t i = 0; i < count && !waiters_.empty(); ++i) {
+        RoomWaiter &waiter = *waiters_.front();
+        leave(waiter);
+        waiter.on_room();
     }
     return static_cast<unsigned>(count);
 }

@@ -8,7 +8,19 @@
 
 namespace fuselink {
 
-class BulkSender;
+/** Who waits in a RoomQueue. */
+class RoomWaiter {
+public:
+    /** It is this one's turn to try again. */
+    virtual void on_room() = 0;
+
+protected:
+    ~RoomWaiter() = default;
+
+private:
+    friend class RoomQueue;
+    bool queued_ = false;
+};
 
 /**
  * The senders of an engine that could not send because NICs have as much in
@@ -24,24 +36,25 @@ public:
         in_flight_ -= length;
         freed_      = true;
     }
-    bool empty() const { return senders_.empty(); }
+    bool empty() const { return waiters_.empty(); }
     /** Those who wait should be served before the process sleeps: something
      *  has ended, or nothing will. */
     bool due() const
     {
-        return !senders_.empty() && (freed_ || in_flight_.is_zero());
+        return !waiters_.empty() && (freed_ || in_flight_.is_zero());
     }
 
-    /** The sender stands in the queue, at the end unless it does already. */
-    void wait(BulkSender &sender);
-    void leave(BulkSender &sender);
+    /** It stands in the queue, at the end unless it does already. It leaves before
+     *  it goes. */
+    void wait(RoomWaiter &waiter);
+    void leave(RoomWaiter &waiter);
 
     /** Lets those who wait try again if due(), or if so long ago that other
      *  processes may have left. Returns how many it were. */
     unsigned serve(sched::Nanos now);
 
 private:
-    std::deque<BulkSender *> senders_;
+    std::deque<RoomWaiter *> waiters_;
     sched::Bytes             in_flight_;
     sched::Nanos             next_;
     bool                     freed_ = false;

@@ -4,8 +4,6 @@
 
 #include "bulk.h"
 
-#include "../engine/engine.h"
-#include "../peer/peer.h"
 
 #include <algorithm>
 
@@ -29,7 +27,7 @@ void BulkSender::free_transfer(Transfer *transfer)
     transfer->live = false;
     transfer->keys.reset();
     if (ucs_unlikely(transfer->key_token != 0)) {
-        peer_.drop_key_request(transfer->key_token);
+        keys_.drop_key_request(transfer->key_token);
     }
     free_transfers_.push_back(transfer);
 }
@@ -53,9 +51,8 @@ ucs_status_t BulkSender::begin(Transfer::Kind kind, PeerUser &user,
     transfer->from_gpu      = region != nullptr && region->on_gpu();
     transfer->to_gpu        = key.on_gpu;
     transfer->user          = &user;
-    transfer->epoch         = peer_.begin_op();
+    transfer->epoch         = owner_.begin_user_op(user);
     transfer->starting      = true;
-    ++user.open;
     start(transfer);
     transfer->starting = false;
     if (transfer->handed_over) {
@@ -76,7 +73,7 @@ void BulkSender::hand_over(Transfer *transfer)
 {
     Transfer asked = *transfer;
     free_transfer(transfer);
-    peer_.ask_for(asked);
+    owner_.ask_for(asked);
 }
 
 void BulkSender::serve_get(const void *buffer, size_t length, uint64_t remote,
@@ -135,23 +132,23 @@ void BulkSender::finish(Transfer *transfer)
     Transfer done = *transfer;
     free_transfer(transfer);
     if (done.kind != Transfer::Kind::ServeGet) {
-        peer_.user_op_ended(done.user);
+        owner_.user_op_ended(done.user);
         if (done.comp != nullptr) {
             uct_invoke_completion(done.comp, done.status);
         }
-        peer_.end_op(done.epoch);
+        owner_.end_op(done.epoch);
         return;
     }
     /* A get that was served to its end needs no message here: its chunks were
      * announced. When the peer has failed it is told so. */
     --serving_;
-    if (peer_.failed()) {
+    if (connection_.failed()) {
         return;
     }
     if (done.status != UCS_OK) {
-        peer_.refuse_get(done.op, done.status);
+        owner_.refuse_get(done.op, done.status);
     }
-    peer_.on_served();
+    owner_.on_served();
 }
 
 bool BulkSender::stop_serving(const wire::OpId &op)
