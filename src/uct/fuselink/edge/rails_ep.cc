@@ -65,45 +65,45 @@ void RailsEp::set_ops(uct_iface_ops_t &ops)
                          size_t iovcnt, unsigned flags,
                          uct_completion_t *comp) {
         UCT_CHECK_AM_ID(id);
-        return peer(ep).am_zcopy(from(ep).user_, id, header, header_length,
+        return peer(ep).messages().am_zcopy(from(ep).user_, id, header, header_length,
                                  iov, iovcnt, flags, comp);
     };
     ops.ep_put_short = [](uct_ep_h ep, const void *buffer, unsigned length,
                           uint64_t remote_addr, uct_rkey_t rkey) {
-        return peer(ep).put_short(buffer, length, remote_addr,
+        return peer(ep).rma().put_short(buffer, length, remote_addr,
                                   remote_key_or_none(rkey));
     };
     ops.ep_put_bcopy = [](uct_ep_h ep, uct_pack_callback_t pack, void *arg,
                           uint64_t remote_addr, uct_rkey_t rkey) {
-        return peer(ep).put_bcopy(pack, arg, remote_addr,
+        return peer(ep).rma().put_bcopy(pack, arg, remote_addr,
                                   remote_key_or_none(rkey));
     };
     ops.ep_put_zcopy = [](uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                           uint64_t remote_addr, uct_rkey_t rkey,
                           uct_completion_t *comp) {
         UCT_CHECK_IOV_SIZE(iovcnt, 1ul, "fuselink put_zcopy");
-        return peer(ep).put_zcopy(from(ep).user_, iov, iovcnt, remote_addr,
+        return peer(ep).rma().put_zcopy(from(ep).user_, iov, iovcnt, remote_addr,
                                   remote_key_or_none(rkey), comp);
     };
     ops.ep_get_bcopy = [](uct_ep_h ep, uct_unpack_callback_t unpack, void *arg,
                           size_t length, uint64_t remote_addr, uct_rkey_t rkey,
                           uct_completion_t *comp) {
-        return peer(ep).get_bcopy(from(ep).user_, unpack, arg, length,
+        return peer(ep).rma().get_bcopy(from(ep).user_, unpack, arg, length,
                                   remote_addr, remote_key_or_none(rkey), comp);
     };
     ops.ep_get_zcopy = [](uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                           uint64_t remote_addr, uct_rkey_t rkey,
                           uct_completion_t *comp) {
         UCT_CHECK_IOV_SIZE(iovcnt, 1ul, "fuselink get_zcopy");
-        return peer(ep).get_zcopy(from(ep).user_, iov, iovcnt, remote_addr,
+        return peer(ep).rma().get_zcopy(from(ep).user_, iov, iovcnt, remote_addr,
                                   remote_key_or_none(rkey), comp);
     };
     ops.ep_pending_add = [](uct_ep_h ep, uct_pending_req_t *req, unsigned) {
-        return peer(ep).pending_add(from(ep).user_, req);
+        return peer(ep).pending().add(from(ep).user_, req);
     };
     ops.ep_pending_purge = [](uct_ep_h ep, uct_pending_purge_callback_t cb,
                               void *arg) {
-        peer(ep).pending_purge(from(ep).user_, cb, arg);
+        peer(ep).pending().purge(from(ep).user_, cb, arg);
     };
     ops.ep_flush = [](uct_ep_h ep, unsigned flags, uct_completion_t *comp) {
         return peer(ep).flush(&from(ep).user_, flags, comp);

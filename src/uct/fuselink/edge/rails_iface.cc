@@ -270,9 +270,9 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
                                      spare.max_zcopy - kUser});
             am.max_hdr   = std::min({am.max_hdr, lane.cap.am.max_hdr - kUser,
                                      spare.max_hdr - kUser,
-                                     Peer::kMaxUserHeader});
+                                     Messages::kMaxUserHeader});
             am.max_iov   = std::min({am.max_iov, lane.cap.am.max_iov,
-                                     spare.max_iov, Peer::kMaxIov});
+                                     spare.max_iov, Messages::kMaxIov});
         } else {
             attr->cap.flags &= ~UCT_IFACE_FLAG_AM_ZCOPY;
         }

@@ -113,14 +113,14 @@ ucs_status_t AmDispatch::on_control(void *arg, void *data, size_t length,
 }
 
 /* Bytes of a get have come in by the rail. */
-void AmDispatch::note_landed(Rail &rail, const Peer &peer, uint64_t length)
+void AmDispatch::note_landed(Rail &rail, uint64_t peer, uint64_t length)
 {
     rail.traffic.received.add(length);
     loads_.landed(rail, sched::Bytes(length));
     Trace *trace = watching_.trace();
     if (ucs_unlikely(trace != nullptr)) {
         const int64_t now = host_.now().count();
-        trace->begin({.start = now, .end = now, .peer = peer.uuid(),
+        trace->begin({.start = now, .end = now, .peer = peer,
                        .length = length, .kind = Trace::Kind::Landed,
                        .rail = rail.index()});
     }
@@ -140,11 +140,11 @@ ucs_status_t AmDispatch::on_chunk(void *arg, void *data, size_t length,
         ucs_debug("fuselink: chunk that nobody asked for");
         return UCS_OK;
     }
-    if (!get->peer->on_announced(chunk.rail, rail->index(), chunk.number)) {
+    if (!get->owner->on_announced(chunk.rail, rail->index(), chunk.number)) {
         return UCS_OK;
     }
-    dispatch->note_landed(*rail, *get->peer, chunk.length);
-    get->peer->on_landed(*get, chunk.length);
+    dispatch->note_landed(*rail, get->owner->uuid(), chunk.length);
+    get->owner->on_landed(*get, chunk.length);
     return UCS_OK;
 }
 
@@ -179,7 +179,7 @@ ucs_status_t AmDispatch::on_data(void *arg, void *data, size_t length,
                        in_slot.length : 0;
         }
         if (part.kind == static_cast<uint8_t>(wire::DataKind::Get)) {
-            dispatch->note_landed(*rail, *peer, size);
+            dispatch->note_landed(*rail, peer->uuid(), size);
         }
         if (full) {
             peer->on_slot_full(part, in_slot);

@@ -6,7 +6,7 @@
 #include "../load/load_view.h"
 #include "../rail/rails.h"
 #include "../relay/gpu_copies.h"
-#include "../transfer/gets.h"
+#include "../rma/get_table.h"
 #include "../ucx.h"
 #include "peer_table.h"
 #include "watching.h"
@@ -55,7 +55,7 @@ private:
                                 unsigned flags);
     static void         release_user_desc(uct_recv_desc_t *self, void *desc);
 
-    void note_landed(Rail &rail, const Peer &peer, uint64_t length);
+    void note_landed(Rail &rail, uint64_t peer, uint64_t length);
 
     const Host       &host_;
     uct_base_iface_t &owner_;

@@ -21,7 +21,7 @@ Engine::Engine(Host &host, uct_base_iface_t &owner, RegionTable &regions,
                 !is_policy(settings, "single")),
       peers_(rails_.uuid(),
              [this](uint64_t uuid, uint32_t session) {
-                 return std::make_unique<Peer>(*this, uuid, session);
+                 return std::make_unique<Peer>(peer_context(), uuid, session);
              }),
       dispatch_(host, owner, settings.rails.rx_headroom, rails_, peers_, gets_,
                 loads_, copies_, watching_)
@@ -32,6 +32,26 @@ Engine::~Engine()
 {
     peers_.clear();
     watching_.end(rails_, copies_, settings_.bulk.policy->name(), now());
+}
+
+PeerContext Engine::peer_context()
+{
+    return {.host          = host_,
+            .iface         = owner_,
+            .rails         = rails_,
+            .lanes         = lanes_,
+            .poller        = poller_,
+            .regions       = regions_,
+            .nics          = nics_,
+            .copies        = copies_,
+            .loads         = loads_,
+            .gets          = gets_,
+            .connect_timer = connect_timer_,
+            .bulk          = bulk_context(),
+            .registry      = peers_,
+            .deferred      = peers_,
+            .settings      = {.inline_get = settings_.inline_get,
+                              .max_qps    = settings_.max_qps}};
 }
 
 ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,

@@ -5,17 +5,17 @@
 #include "../host/host.h"
 #include "../load/load_view.h"
 #include "../memory/region_table.h"
-#include "../peer/first_contacts.h"
 #include "../peer/peer.h"
 #include "../rail/lanes.h"
 #include "../rail/poller.h"
 #include "../rail/rails.h"
 #include "../relay/gpu_copies.h"
+#include "../rma/get_table.h"
 #include "../sched/rotation.h"
 #include "../transfer/bulk_context.h"
-#include "../transfer/gets.h"
 #include "../transfer/planning.h"
 #include "../transfer/room_queue.h"
+#include "../wireup/connect_timer.h"
 #include "am_dispatch.h"
 #include "peer_table.h"
 #include "watching.h"
@@ -71,8 +71,8 @@ public:
         if (ucs_unlikely(peers_.has_deferred())) {
             count += peers_.run_deferred();
         }
-        if (ucs_unlikely(!contacts_.empty())) {
-            contacts_.check(now());
+        if (ucs_unlikely(!connect_timer_.empty())) {
+            connect_timer_.check(now());
         }
         if (ucs_unlikely(!room_.empty())) {
             count += room_.serve(now());
@@ -83,8 +83,8 @@ public:
     /** Arms the wake-up; UCS_ERR_BUSY if there is something to do first. */
     ucs_status_t arm(unsigned events)
     {
-        bool busy = peers_.has_deferred() || room_.due() || contacts_.open() ||
-                    copies_.busy(); /* they do not tell */
+        bool busy = peers_.has_deferred() || room_.due() ||
+                    connect_timer_.open() || copies_.busy(); /* they do not tell */
         return busy ? UCS_ERR_BUSY : poller_.arm(events);
     }
 
@@ -118,7 +118,6 @@ public:
     Trace                 *trace() const { return watching_.trace(); }
     Planning              &planning() { return planning_; }
     const PeerTable::Peers &peers() const { return peers_.peers(); }
-    FirstContacts         &contacts() { return contacts_; }
     GetTable              &gets() { return gets_; }
     RegionTable           &regions() { return regions_; }
     NicMemory             &nics() { return nics_; }
@@ -169,6 +168,8 @@ public:
     }
 
 private:
+    PeerContext peer_context();
+
     Host             &host_;
     uct_base_iface_t &owner_;
     RegionTable      &regions_;
@@ -184,7 +185,7 @@ private:
     GpuCopies       copies_;
     LoadView        loads_{host_};
     RoomQueue       room_;
-    FirstContacts   contacts_{host_};
+    ConnectTimer    connect_timer_{host_};
     Planning        planning_;
     sched::Rotation rotation_;
     Watching        watching_;

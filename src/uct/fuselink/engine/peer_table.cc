@@ -151,7 +151,7 @@ void PeerTable::for_each_sender(
 }
 
 sched::Bytes PeerTable::inflow(size_t rail, sched::Nanos now,
-                               const Peer *except) const
+                               const Connection *except) const
 {
     sched::Bytes sum;
     for (const auto &[uuid, peer] : peers_) {

@@ -2,7 +2,9 @@
 #ifndef FUSELINK_ENGINE_PEER_TABLE_H
 #define FUSELINK_ENGINE_PEER_TABLE_H
 
+#include "../conn/peer_registry.h"
 #include "../peer/peer.h"
+#include "../peer/peer_context.h"
 #include "../sched/units.h"
 #include "../transfer/planning.h"
 #include "../ucx.h"
@@ -22,7 +24,9 @@ namespace fuselink {
  *
  * One thread at a time (the worker's).
  */
-class PeerTable final : public BulkSenders {
+class PeerTable final : public PeerRegistry,
+                        public DeferredPeers,
+                        public BulkSenders {
 public:
     /** Makes the connection to a peer, with our number for it. */
     using Make = std::function<std::unique_ptr<Peer>(uint64_t uuid,
@@ -45,8 +49,7 @@ public:
     /** The connection that a peer means, which may have failed here; null if
      *  there is none. */
     Peer *find_session(uint64_t uuid, uint32_t session) const;
-    /** The one that we have given this number; null if it is gone. */
-    Peer *find(uint32_t session) const;
+    Peer *find(uint32_t session) const override;
 
     /** Those that have not failed, or whose failure is new. */
     const Peers &peers() const { return peers_; }
@@ -54,9 +57,8 @@ public:
     void for_each_sender(
         const std::function<void(BulkSender &)> &fn) const override;
 
-    /** What peers have on their way to our rail, but for one of them. */
     sched::Bytes inflow(size_t rail, sched::Nanos now,
-                        const Peer *except) const;
+                        const Connection *except) const override;
 
     /** UCS_INPROGRESS while anything is outstanding. */
     ucs_status_t flush();
@@ -66,8 +68,8 @@ public:
      *  of all peers hear of it while everything is there yet. */
     void clear();
 
-    /** Has Peer::run_deferred() called from run_deferred(). */
-    void     defer(Peer &peer);
+    /** From run_deferred(). */
+    void     defer(Peer &peer) override;
     bool     has_deferred() const { return !deferred_.empty(); }
     /** From progress; returns how many peers it has done something for. */
     unsigned run_deferred();

@@ -1,426 +1,307 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "peer.h"
 
-#include "../engine/engine.h"
-
-#include <algorithm>
-#include <cstring>
+#include <vector>
 
 namespace fuselink {
-namespace {
 
-constexpr uint8_t rail_am(wire::RailAm am)
+Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session)
+    : Connection(uuid, session), deferred_(context.deferred),
+      channel_(*this, context.rails.uuid(), *this),
+      order_(*this, channel_, *this), pending_(*this, channel_, order_),
+      ops_(*this, order_),
+      endpoints_(*this, context.lanes, context.poller,
+                 context.settings.max_qps),
+      bulk_(*this, endpoints_, *this, *this, *this, context.bulk), memory_(context.regions, context.copies),
+      gets_(*this, *this, context.gets, order_, memory_),
+      keys_(*this, context.nics, context.regions, bulk_.table()),
+      rma_(*this, channel_, order_, pending_, ops_, gets_, keys_, bulk_,
+           context.nics, context.rails, context.settings.inline_get),
+      target_(*this, channel_, bulk_, memory_, context.rails),
+      receiver_(*this, context.host, context.rails, context.poller,
+                context.copies, context.registry, bulk_, gets_, memory_),
+      inflow_(*this, context.host, context.rails, context.loads,
+              context.registry),
+      wireup_(*this, endpoints_, channel_, order_, bulk_, context.rails,
+              context.host, context.connect_timer),
+      messages_(*this, channel_, pending_, ops_, context.nics, context.copies),
+      cancellation_(*this, context.host, pending_, order_, bulk_, gets_),
+      teardown_(*this, endpoints_, channel_, wireup_, pending_, order_, ops_,
+                gets_, bulk_, context.host, context.iface)
 {
-    return static_cast<uint8_t>(am);
-}
-
-struct PackControl {
-    const void *head;
-    size_t      head_length;
-    const void *body;
-    size_t      body_length;
-};
-
-size_t pack_control(void *dest, void *arg)
-{
-    auto *p = static_cast<PackControl *>(arg);
-    memcpy(dest, p->head, p->head_length);
-    if (p->body_length != 0) {
-        memcpy(static_cast<char *>(dest) + p->head_length, p->body,
-               p->body_length);
-    }
-    return p->head_length + p->body_length;
-}
-
-/* Answers that wait for the lane. No program asks for so many before it looks
- * for one, and who does not look gets no others. */
-constexpr size_t kMaxAnswers = 16 << 20;
-
-/* The peer decides how many of these there are. Parts of gets are bounded where
- * they are served. */
-bool is_answer(const std::vector<uint8_t> &message)
-{
-    switch (static_cast<wire::ControlType>(message[0])) {
-    case wire::ControlType::GetDone:
-    case wire::ControlType::FlushAck:
-    case wire::ControlType::KeyData:
-    case wire::ControlType::ChunkAck:
-    case wire::ControlType::LoadGrant:
-    case wire::ControlType::SlotGrant:
-    case wire::ControlType::PathQuiet:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* What comes later says all that was said. */
-bool replaces(const std::vector<uint8_t> &message,
-              const std::vector<uint8_t> &earlier)
-{
-    auto type = static_cast<wire::ControlType>(message[0]);
-    return message[0] == earlier[0] &&
-           message.size() == earlier.size() &&
-           (type == wire::ControlType::FlushAck ||
-            type == wire::ControlType::LoadGrant);
-}
-
-/* Errors of a call, which say nothing of the connection. */
-bool is_callers_error(ucs_status_t status)
-{
-    return status == UCS_ERR_INVALID_PARAM || status == UCS_ERR_NO_MEMORY ||
-           status == UCS_ERR_UNSUPPORTED || status == UCS_ERR_EXCEEDS_LIMIT;
-}
-
-} // namespace
-
-Peer::Peer(Engine &engine, uint64_t uuid, uint32_t session)
-    : Connection(uuid, session), engine_(engine),
-      endpoints_(*this, engine.lanes(), engine.poller(),
-                 engine.settings().max_qps),
-      hook_{},
-      put_sn_(uint64_t{session} << 32), put_last_(put_sn_),
-      put_requested_(put_sn_), put_acked_(put_sn_), bulk_fence_(put_sn_),
-      bulk_(*this, endpoints_, *this, *this, *this, engine.bulk_context())
-{
-    hook_.req.func = on_hook;
-    hook_.peer     = this;
 }
 
 Peer::~Peer()
 {
-    engine_.contacts().forget(*this);
     close_lanes();
-    end_lending();
-    for (FlushOp *op : flushes_) {
-        delete op;
-    }
-}
-
-void Peer::defer()
-{
-    engine_.defer(*this);
+    receiver_.lender().end(teardown_.peer_stopped(), teardown_.abandoned());
 }
 
 void Peer::run_deferred()
 {
-    if (!failed() && way_failed_) {
-        next_way();
-    }
-    if (!failed() && !hello_taken_ && !spares_.empty()) {
-        take_spare();
-    }
-    spares_.sweep();
-    if (!failed() && (obstacles_ & kConnecting) && !way_failed_) {
-        ucs_status_t status = connect_now();
-        if (status != UCS_OK) {
-            fail(status);
-        }
-    }
-    if (!failed() && lane_) {
-        lane_->advance();
-        if ((obstacles_ & kWiring) && lane_->settled()) {
-            lane_settled();
-        }
-    }
-    if (!failed() && hello_fence_due_ && !(obstacles_ & kConnecting)) {
-        hello_fence_due_ = false;
-        ++put_sn_; /* stands for the hello */
-        hold_bulk();
-    }
-    end_strict();
-    if (room_later_ && !failed()) {
-        room_later_ = false;
-        on_room();
-    }
+    wireup_.run_deferred();
     if (!failed()) {
-        if (lane_fence_due_) {
-            flush_lane_for_fence();
-            bulk_.pump(); /* may have waited for it */
-        }
-        drain_queue();
-        dispatch_users();
+        order_.begin_hello_fence();
+    }
+    pending_.end_strict();
+    channel_.look_for_room();
+    if (!failed()) {
+        order_.begin_lane_fence();
+        channel_.drain();
+        pending_.dispatch();
     }
     if (!failed() && !bulk_.run_deferred()) {
         fail(UCS_ERR_UNREACHABLE);
     }
-    if (ucs_unlikely(breaks_ != 0) && !failed()) {
-        quieten(); /* after what broke here was torn down */
-    }
-    check_cancels();
-    if (failed() && !leave_.begun) {
-        if (awaits_goodbye()) {
-            defer();
-            return;
-        }
-        begin_leave();
-    }
+    receiver_.paths().drain(); /* after what broke here was torn down */
+    cancellation_.check();
     if (failed()) {
-        advance_leave();
+        advance();
     }
 }
 
-void Peer::attach(PeerUser &user)
-{
-    ucs_queue_head_init(&user.pending);
-    users_.push_back(&user);
-}
+/* --- users --- */
 
-/* --- sending on the control lane --- */
-
-ucs_status_t Peer::obstacle_status()
+void Peer::detach(PeerUser &user)
 {
-    if (obstacles_ & kFailed) {
-        return failed_;
-    }
-    if ((obstacles_ & kFenced) && epochs_.passed(fence_boundary_)) {
-        obstacles_ &= ~kFenced;
-    }
-    /* The requests that are being dispatched are those that others wait for. */
-    unsigned counted = dispatching_ ? obstacles_ & ~kQueued : obstacles_;
-    return counted == 0 ? UCS_OK : UCS_ERR_NO_RESOURCE;
-}
-
-/* What a call on the control lane returned, with its consequences. */
-ucs_status_t Peer::rail_status(ucs_status_t status)
-{
-    if (status == UCS_ERR_NO_RESOURCE) {
-        block();
-    } else if (UCS_STATUS_IS_ERR(status) && !is_callers_error(status)) {
-        fail_with_lane(status, true);
-    }
-    return status;
-}
-
-/* Nothing is sent until the lane takes messages again. */
-void Peer::block()
-{
-    obstacles_ |= kBlocked;
-    if (hook_.queued || (obstacles_ & (kFailed | kConnecting))) {
-        return; /* it is on the queue of the lane, or of the one before */
-    }
-    hook_.queued = true;
-    if (hook_.running) {
-        return; /* stays where it is: a rail's queue must not get it twice */
-    }
-    if (uct_ep_pending_add(control_, &hook_.req, 0) != UCS_OK) {
-        /* Nothing will tell us: the lane is free, but what it needs to send
-         * (buffers of the whole rail) is not. Asking again at once would be
-         * a loop without end. */
-        hook_.queued = false;
-        room_later_  = true;
-        defer();
-    }
-}
-
-ucs_status_t Peer::on_hook(uct_pending_req_t *req)
-{
-    ControlHook *hook = reinterpret_cast<ControlHook *>(req);
-    hook->queued      = false;
-    hook->running     = true;
-    hook->peer->on_room();
-    hook->running = false;
-    return hook->queued ? UCS_ERR_NO_RESOURCE : UCS_OK;
-}
-
-void Peer::on_room()
-{
-    obstacles_ &= ~kBlocked;
-    drain_queue();
-    dispatch_users();
-}
-
-/* False if the lane has no room. A lane that fails takes everything: nothing
- * will ever be sent there. */
-bool Peer::try_control(uct_ep_h ep, const void *head, size_t head_length,
-                       const void *body, size_t body_length)
-{
-    PackControl pack{head, head_length, body, body_length};
-    ssize_t sent = uct_ep_am_bcopy(ep, rail_am(wire::RailAm::Control),
-                                   pack_control, &pack, 0);
-    if (sent >= 0) {
-        return true;
-    }
-    if (sent != UCS_ERR_NO_RESOURCE) {
-        on_lane_error(ep, static_cast<ucs_status_t>(sent));
-        return true;
-    }
-    return false;
-}
-
-/* Fills in what is the same for all control messages of this peer. */
-void Peer::stamp(void *head) const
-{
-    wire::ControlHeader header;
-    memcpy(&header, head, sizeof(header));
-    header.version = wire::kProtocolVersion;
-    header.session = session();
-    header.sender  = engine_.uuid();
-    memcpy(head, &header, sizeof(header));
-}
-
-void Peer::send_control(void *head, size_t head_length, const void *body,
-                        size_t body_length)
-{
-    if (failed() || !connected()) {
-        return;
-    }
-    stamp(head);
-    if (queue_.empty() && !(obstacles_ & (kBlocked | kConnecting)) &&
-        !draining_ && hello_taken_) {
-        if (try_control(control_, head, head_length, body, body_length)) {
-            return;
-        }
-        block();
-    }
-    std::vector<uint8_t> message(head_length + body_length);
-    PackControl pack{head, head_length, body, body_length};
-    pack_control(message.data(), &pack);
-    queue_control(std::move(message));
-    drain_queue();
-}
-
-void Peer::queue_control(std::vector<uint8_t> message)
-{
-    /* The first one may be on its way just now. */
-    if (queue_.size() > 1 && replaces(message, queue_.back())) {
-        queue_.back() = std::move(message);
-        return;
-    }
-    if (is_answer(message)) {
-        if (answer_bytes_ + message.size() > kMaxAnswers) {
-            ucs_error("fuselink: peer %016lx asks on and takes no answers, of "
-                      "which %zu bytes wait: given up", uuid(), answer_bytes_);
-            fail(UCS_ERR_EXCEEDS_LIMIT);
-            return;
-        }
-        answer_bytes_ += message.size();
-    }
-    queue_bytes_ += message.size();
-    queue_.push_back(std::move(message));
-}
-
-void Peer::drain_queue()
-{
-    constexpr unsigned obstacles = kFailed | kConnecting | kBlocked;
-    if (draining_) {
-        return; /* a lane that fails inside the call brought us here */
-    }
-    draining_  = true;
-    bool taken = hello_taken_;
-    while (!queue_.empty() && !(obstacles_ & obstacles)) {
-        const auto &message = queue_.front();
-        if (!try_control(control_, message.data(), message.size(), nullptr,
-                         0)) {
-            block();
-            break;
-        }
-        if (way_failed_) {
-            break; /* the next one takes it */
-        }
-        hello_taken_  = true;
-        queue_bytes_  -= message.size();
-        answer_bytes_ -= is_answer(message) ? message.size() : 0;
-        queue_.pop_front();
-    }
-    draining_ = false;
+    order_.forget(user);
+    ops_.forget(user);
+    bulk_.forget(user);
+    gets_.forget(user);
+    pending_.detach(user);
     if (failed()) {
-        return;
+        defer(); /* it may have been the last */
     }
-    if (hello_taken_ && !taken) {
-        name_silent_ways();
-        if (table_known_) {
-            start_lane();
-        }
-    }
-    if (no_paths_ && queue_.empty() && !(obstacles_ & kConnecting)) {
-        fail(UCS_ERR_UNREACHABLE);
-        return;
-    }
-    serve_waiting();
 }
 
-/* --- the user's pending queue --- */
-
-ucs_status_t Peer::pending_add(PeerUser &user, uct_pending_req_t *req)
+ucs_status_t Peer::flush(PeerUser *user, unsigned flags, uct_completion_t *comp)
 {
-    if (obstacle_status() != UCS_ERR_NO_RESOURCE) {
-        return UCS_ERR_BUSY; /* try again, or see the failure */
+    if ((flags & UCT_FLUSH_FLAG_CANCEL) && user != nullptr) {
+        return cancellation_.begin(*user, comp);
     }
-    if (obstacles_ == kQueued) {
-        defer(); /* nothing else would bring it up */
+    return order_.flush(user, comp, pending_.dispatching());
+}
+
+ucs_status_t Peer::fence(bool of_interface)
+{
+    if (failed()) {
+        return failure();
     }
-    uct_pending_req_queue_push(&user.pending, req);
-    ++user.queued;
-    obstacles_ |= kQueued;
+    pending_.note_fence();
+    order_.fence(of_interface);
     return UCS_OK;
 }
 
-void Peer::pending_purge(PeerUser &user, uct_pending_purge_callback_t cb,
-                         void *arg)
+ucs_status_t Peer::check(unsigned flags, uct_completion_t *comp)
 {
-    while (!ucs_queue_is_empty(&user.pending)) {
-        auto *priv = reinterpret_cast<char *>(
-            ucs_queue_pull_non_empty(&user.pending));
-        cb(reinterpret_cast<uct_pending_req_t *>(
-               priv - offsetof(uct_pending_req_t, priv)),
-           arg);
+    if (failed()) {
+        return failure();
     }
-    /* So UCP does while it connects; they come again later. */
-    user.aside = true;
-    strict_    = strict_ || user.taken < user.fenced;
-    user.taken = user.queued;
-    note_queued();
+    if (channel_.has(ControlChannel::kConnecting)) {
+        return UCS_OK;
+    }
+    return uct_ep_check(channel_.ep(), flags, comp);
 }
 
-void Peer::note_queued()
+/* --- the lane of messages --- */
+
+void Peer::on_drained()
 {
-    bool queued = std::any_of(users_.begin(), users_.end(),
-                              [](PeerUser *user) {
-                                  return !ucs_queue_is_empty(&user->pending);
-                              });
-    obstacles_ = queued ? obstacles_ | kQueued : obstacles_ & ~kQueued;
+    if (wireup_.no_paths() && channel_.queue_empty() &&
+        !channel_.has(ControlChannel::kConnecting)) {
+        fail(UCS_ERR_UNREACHABLE); /* the peer has heard our table */
+        return;
+    }
+    target_.serve_waiting();
 }
 
-void Peer::dispatch_users()
+void Peer::on_lane_error(uct_ep_h ep, ucs_status_t status)
 {
-    if (dispatching_) {
-        return; /* a request ended something; the outer loop goes on */
+    if (teardown_.on_lane_error(ep) || wireup_.on_hello_error(ep)) {
+        return;
     }
-    dispatching_ = true;
-    for (size_t i = 0; i < users_.size(); ++i) {
-        PeerUser *user = users_[i];
-        while (!ucs_queue_is_empty(&user->pending) &&
-               obstacle_status() == UCS_OK) {
-            ucs_queue_elem_t *elem = ucs_queue_pull_non_empty(&user->pending);
-            auto *req = reinterpret_cast<uct_pending_req_t *>(
-                reinterpret_cast<char *>(elem) -
-                offsetof(uct_pending_req_t, priv));
-            ++user->taken;
-            ucs_status_t status = req->func(req);
-            if (status == UCS_OK) {
-                if (i >= users_.size() || users_[i] != user) {
-                    break; /* the request destroyed the endpoint */
-                }
-                if (user->taken <= user->fenced) {
-                    fence_begun(); /* it was queued before a fence */
-                }
-                continue;
-            }
-            ucs_queue_push_head(&user->pending, elem);
-            --user->taken;
-            if (UCS_STATUS_IS_ERR(status)) {
-                break;
-            }
+    if (ep == channel_.ep()) {
+        teardown_.on_channel_broken(status);
+    } else if (!wireup_.on_error(ep) && !bulk_.on_path_error(ep, status)) {
+        fail(status);
+    }
+}
+
+void Peer::on_control(const wire::ControlHeader &header, const void *data,
+                      size_t length)
+{
+    using wire::ControlType;
+
+    auto type = static_cast<ControlType>(header.type);
+    if (failed() && type != ControlType::Goodbye &&
+        type != ControlType::GetDone) {
+        return; /* it was told, or will be */
+    }
+    switch (type) {
+    case ControlType::GetReq:
+        return target_.on_get(data, length);
+    case ControlType::GetCancel:
+        return target_.on_cancel(data, length);
+    case ControlType::PutData:
+        return target_.on_put(data, length);
+    case ControlType::GetData:
+        return gets_.on_data(data, length);
+    case ControlType::GetDone:
+        return gets_.on_done(data, length);
+    case ControlType::Landed:
+        return gets_.on_landed(data, length);
+    case ControlType::FlushReq:
+        return order_.on_request(data, length);
+    case ControlType::FlushAck:
+        return order_.on_ack(data, length);
+    case ControlType::RailAddr:
+        return on_rail_address(data, length);
+    case ControlType::KeyReq:
+        return keys_.on_request(data, length);
+    case ControlType::KeyData:
+        if (keys_.on_data(data, length)) {
+            bulk_.pump(); /* may have waited for them */
         }
+        return;
+    case ControlType::LoadAsk:
+        return inflow_.on_ask(data, length);
+    case ControlType::LoadGrant: {
+        wire::LoadGrant grant;
+        if (wire::parse(data, length, grant)) {
+            bulk_.on_grant(grant);
+        }
+        return;
     }
-    note_queued();
-    if ((obstacles_ & kQueued) && obstacle_status() == UCS_OK) {
-        /* A request was refused although there is room again by now: nothing
-         * else would bring it up. */
+    case ControlType::ChunkAck: {
+        wire::ChunkAck ack;
+        if (wire::parse(data, length, ack)) {
+            bulk_.on_chunk_ack(ack);
+        }
+        return;
+    }
+    case ControlType::SlotAsk:
+        return receiver_.lender().on_ask(data, length);
+    case ControlType::SlotBack:
+        return receiver_.lender().on_back(data, length);
+    case ControlType::SlotGrant:
+        return bulk_.on_slot_grant(data, length);
+    case ControlType::SlotRecall:
+        return bulk_.on_slot_recall(data, length);
+    case ControlType::PathBroken:
+        return receiver_.paths().on_broken(data, length);
+    case ControlType::PathQuiet: {
+        wire::PathQuiet message;
+        if (wire::parse(data, length, message)) {
+            bulk_.on_path_quiet(message);
+        }
+        return;
+    }
+    case ControlType::Goodbye:
+        return teardown_.on_goodbye(header, data, length);
+    case ControlType::Hello:
+        break; /* handled above, where the peer may not be known yet */
+    }
+    ucs_debug("fuselink: control message of unknown type %d from %016lx",
+              header.type, uuid());
+}
+
+void Peer::on_rail_address(const void *data, size_t length)
+{
+    wire::RailAddr message;
+    if (!wire::parse(data, length, message) ||
+        message.length != length - sizeof(message)) {
+        return;
+    }
+    auto *bytes = static_cast<const uint8_t *>(data) + sizeof(message);
+    const std::vector<uint8_t> address(bytes, bytes + message.length);
+    if (message.use == static_cast<uint8_t>(wire::LinkUse::Lane)) {
+        wireup_.on_lane_step(message, address);
+    } else {
+        bulk_.on_rail_address(message, address);
+    }
+}
+
+/* --- the end --- */
+
+void Peer::fail(ucs_status_t status)
+{
+    if (!failed()) {
+        ucs_debug("fuselink: peer %016lx failed: %s", uuid(),
+                  ucs_status_string(status));
+        failed_ = status;
+        channel_.set(ControlChannel::kFailed);
+    }
+    defer();
+}
+
+void Peer::fail_as_told(ucs_status_t status)
+{
+    teardown_.on_given_up();
+    fail(status);
+}
+
+/* From progress, when it has failed. */
+void Peer::advance()
+{
+    if (closed_) {
+        return;
+    }
+    if (!teardown_.begun()) {
+        if (teardown_.awaits_goodbye()) {
+            defer();
+            return;
+        }
+        tear_down();
+    }
+    if (!teardown_.advance()) {
         defer();
+        return;
     }
-    dispatching_ = false;
+    close_lanes();
+    ops_.end_all(failure());
+    closed_ = true;
+    cancellation_.check();
+}
+
+void Peer::tear_down()
+{
+    teardown_.begin();
+    channel_.clear_queue();
+    target_.clear();
+    keys_.clear();
+    bulk_.fail(failure());
+    /* What comes by messages we drop from now on. */
+    gets_.end_ours(failure(), bulk_.written_in_place());
+    order_.end_flushes(nullptr, failure());
+    teardown_.tell();
+}
+
+void Peer::close_lanes()
+{
+    bulk_.close();
+    teardown_.close();
+    wireup_.close();
+}
+
+void Peer::abandon()
+{
+    const bool had_failed = failed();
+    if (!had_failed) {
+        failed_ = UCS_ERR_CANCELED;
+        channel_.set(ControlChannel::kFailed);
+    }
+    teardown_.abandon(had_failed);
+    channel_.clear_queue();
+    target_.clear();
+    bulk_.fail(failure());
+    bulk_.cancel_in_flight(true);
+    if (channel_.ep() != nullptr) {
+        uct_ep_flush(channel_.ep(), UCT_FLUSH_FLAG_CANCEL, nullptr);
+    }
+    bulk_.close(); /* no NIC writes to their memory any more */
+    gets_.end_all(failure());
+    order_.end_flushes(nullptr, failure());
+    cancellation_.check();
 }
 
 } // namespace fuselink

@@ -1,0 +1,361 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "order_tracker.h"
+
+#include "../wire/messages.h"
+
+#include <algorithm>
+
+namespace fuselink {
+
+OrderTracker::OrderTracker(Connection &conn, ControlChannel &channel,
+                           Events &events)
+    : conn_(conn), channel_(channel), events_(events), acks_(conn.session())
+{
+}
+
+OrderTracker::~OrderTracker()
+{
+    for (FlushOp *op : flushes_) {
+        delete op;
+    }
+}
+
+void OrderTracker::end_op(Epochs::Id id)
+{
+    if (epochs_.end(id)) {
+        check_waiters();
+    }
+}
+
+/* An epoch or an acknowledgement of small puts has moved on. */
+void OrderTracker::check_waiters()
+{
+    for (size_t i = 0; i < flushes_.size();) {
+        FlushOp *op   = flushes_[i];
+        size_t before = flushes_.size();
+        if (op->wait_epoch && epochs_.passed(op->boundary)) {
+            op->wait_epoch = false;
+            flush_step(op, conn_.failure());
+        } else if (op->wait_puts && acks_.acked(op->last_put)) {
+            op->wait_puts = false;
+            flush_step(op, conn_.failure());
+        } else {
+            ++i;
+            continue;
+        }
+        /* The step may have ended the operation, and its user may have begun
+         * or ended others: start over rather than reason about it. */
+        if (flushes_.size() != before) {
+            i = 0;
+        }
+    }
+    look_at_fence();
+    if (channel_.obstacles() == ControlChannel::kQueued) {
+        events_.on_users_free();
+    }
+}
+
+void OrderTracker::look_at_fence()
+{
+    if (channel_.has(ControlChannel::kFenced) &&
+        epochs_.passed(fence_boundary_)) {
+        channel_.clear(ControlChannel::kFenced);
+    }
+}
+
+/* While UCP connects it keeps requests itself, and hands them over at once
+ * when it is done. Nobody can tell which of them were before a fence that came
+ * meanwhile: so there is one behind each, until all are handed over. */
+void OrderTracker::repeat_fence()
+{
+    fence();
+    strict_used_ = true;
+    conn_.defer();
+}
+
+bool OrderTracker::end_strict()
+{
+    if (!strict_used_) {
+        return false;
+    }
+    strict_used_ = false;
+    strict_      = false;
+    return true;
+}
+
+void OrderTracker::fence(bool messages)
+{
+    if (messages && channel_.take_unfenced()) {
+        acks_.fence_sent(); /* acknowledged when they have been handled */
+    }
+    /* Gets of the control lane are among these, though the lane keeps its order:
+     * what they read is in the user's memory when the rail has looked at its
+     * completions, and it looks at messages first. So the answer to a later
+     * message, UCP's atomics for one, would seem to come after the get. */
+    if (ops_open()) {
+        fence_boundary_ = epochs_.boundary();
+        channel_.set(ControlChannel::kFenced);
+    }
+    if (lane_puts_) {
+        /* Same lane: messages and gets follow its puts, and for puts it is told
+         * when the next comes. Bulk data waits. */
+        lane_put_fence_ = true;
+        flush_lane();
+    }
+    if (acks_.open()) {
+        /* Later messages follow small puts on the same lane; only bulk data
+         * could overtake them. */
+        hold_bulk();
+    }
+}
+
+/* In front of a put of the control lane. Not in front of a get: no get is under way
+ * that it could overtake, and puts it follows in any case. The flag that UCX sets for
+ * it would only have the NIC wait, for which soft-RoCE of Linux 6.1 may wait forever:
+ * what it waits for can end unseen between its look and its falling asleep. */
+ucs_status_t OrderTracker::before_lane_put()
+{
+    if (ucs_likely(!lane_put_fence_)) {
+        return UCS_OK;
+    }
+    lane_put_fence_ = false;
+    return uct_ep_fence(channel_.ep(), 0);
+}
+
+/* Until the peer has handled what went to it as messages so far. */
+void OrderTracker::hold_bulk()
+{
+    acks_.hold_bulk();
+    request_ack();
+}
+
+void OrderTracker::begin_hello_fence()
+{
+    if (hello_fence_due_ && !channel_.has(ControlChannel::kConnecting)) {
+        hello_fence_due_ = false;
+        acks_.fence_sent(); /* stands for the hello */
+        hold_bulk();
+    }
+}
+
+namespace {
+
+struct LaneFence {
+    uct_completion_t comp; /* first: UCX gives back a pointer to it */
+    OrderTracker    *order;
+};
+
+} // namespace
+
+void OrderTracker::on_lane_fenced(uct_completion_t *comp)
+{
+    auto         *fence = reinterpret_cast<LaneFence *>(comp);
+    OrderTracker *order = fence->order;
+    --order->lane_fences_;
+    delete fence;
+    order->events_.on_bulk_free();
+}
+
+/* Has bulk data wait until the puts of the lane's own NIC have ended.
+ * The lane may not be able to tell now: then it waits until it is, too. */
+void OrderTracker::flush_lane()
+{
+    auto *fence = new LaneFence{};
+    arm(fence->comp, on_lane_fenced);
+    fence->order        = this;
+    ucs_status_t status = uct_ep_flush(channel_.ep(), 0, &fence->comp);
+    lane_fence_due_     = status == UCS_ERR_NO_RESOURCE;
+    if (status == UCS_INPROGRESS) {
+        ++lane_fences_;
+    } else {
+        delete fence;
+    }
+    if (lane_fence_due_) {
+        conn_.defer();
+        return;
+    }
+    lane_puts_ = false;
+    if (UCS_STATUS_IS_ERR(status)) {
+        conn_.fail(status);
+    }
+}
+
+void OrderTracker::begin_lane_fence()
+{
+    if (lane_fence_due_) {
+        flush_lane();
+        events_.on_bulk_free(); /* may have waited for it */
+    }
+}
+
+void OrderTracker::request_ack()
+{
+    const uint64_t number = acks_.request();
+    if (number == 0) {
+        return;
+    }
+    wire::Flush message{};
+    message.header.type = static_cast<uint8_t>(wire::ControlType::FlushReq);
+    message.sn          = number;
+    conn_.send_control(&message, sizeof(message));
+}
+
+void OrderTracker::on_request(const void *data, size_t length)
+{
+    wire::Flush flush;
+    if (!wire::parse(data, length, flush)) {
+        return;
+    }
+    wire::Flush reply{};
+    reply.header.type = static_cast<uint8_t>(wire::ControlType::FlushAck);
+    reply.sn          = flush.sn;
+    conn_.send_control(&reply, sizeof(reply));
+}
+
+void OrderTracker::on_ack(const void *data, size_t length)
+{
+    wire::Flush flush;
+    if (!wire::parse(data, length, flush) || !acks_.on_ack(flush.sn)) {
+        return;
+    }
+    check_waiters();
+    events_.on_bulk_free();
+}
+
+void OrderTracker::on_lane_flushed(uct_completion_t *comp)
+{
+    auto *op            = reinterpret_cast<FlushOp *>(comp);
+    ucs_status_t status = comp->status;
+    --op->order->lane_flushes_;
+    op->order->flush_step(op, status);
+}
+
+void OrderTracker::flush_step(FlushOp *op, ucs_status_t status)
+{
+    if (status != UCS_OK && op->status == UCS_OK) {
+        op->status = status;
+    }
+    if (--op->waiting != 0) {
+        return;
+    }
+    auto it = std::find(flushes_.begin(), flushes_.end(), op);
+    if (it != flushes_.end()) {
+        flushes_.erase(it);
+    }
+    uct_completion_t *user = op->user;
+    ucs_status_t result    = op->status;
+    delete op;
+    if (user != nullptr) {
+        uct_invoke_completion(user, result);
+    }
+}
+
+/* Ends it for its user; the lane may keep it for longer. */
+void OrderTracker::end_flush(FlushOp *op, ucs_status_t status)
+{
+    uct_completion_t *user = op->user;
+    op->user               = nullptr;
+    op->owner              = nullptr;
+    op->waiting           -= op->wait_epoch + op->wait_puts;
+    op->wait_epoch = op->wait_puts = false;
+    if (op->waiting == 0) {
+        flushes_.erase(std::find(flushes_.begin(), flushes_.end(), op));
+        delete op;
+    }
+    uct_invoke_completion(user, status);
+}
+
+void OrderTracker::end_flushes(const PeerUser *user, ucs_status_t status)
+{
+    auto open = [&](const FlushOp *op) {
+        return op->user != nullptr && (user == nullptr || op->owner == user);
+    };
+    for (;;) { /* their completions may end others */
+        auto it = std::find_if(flushes_.begin(), flushes_.end(), open);
+        if (it == flushes_.end()) {
+            return;
+        }
+        end_flush(*it, status);
+    }
+}
+
+void OrderTracker::forget(const PeerUser &user)
+{
+    for (FlushOp *op : flushes_) {
+        if (op->owner == &user) {
+            op->owner = nullptr;
+            op->user  = nullptr;
+        }
+    }
+}
+
+ucs_status_t OrderTracker::flush(PeerUser *user, uct_completion_t *comp,
+                                 bool from_queue)
+{
+    if (channel_.has(ControlChannel::kFailed)) {
+        return conn_.failure();
+    }
+    /* Pending requests came before the flush, which must not pass them; but
+     * it may be one of them itself. */
+    bool ask_lane = channel_.unflushed() || lane_flushes_ != 0;
+    if ((ask_lane && channel_.has(ControlChannel::kBlocked |
+                                  ControlChannel::kConnecting)) ||
+        (channel_.has(ControlChannel::kQueued) && !from_queue)) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+    if (acks_.puts_open()) {
+        request_ack();
+    }
+
+    if (comp == nullptr) {
+        if (ask_lane) {
+            ucs_status_t status = uct_ep_flush(channel_.ep(), 0, nullptr);
+            if (status != UCS_OK) {
+                return channel_.outcome(status);
+            }
+            channel_.note_flush();
+        }
+        return ops_open() || acks_.puts_open() ?
+                   UCS_INPROGRESS : UCS_OK;
+    }
+
+    /* Not a fast path: a flush waits for the network anyway. */
+    auto *op = new FlushOp{};
+    arm(op->comp, on_lane_flushed);
+    op->order   = this;
+    op->owner   = user;
+    op->user    = comp;
+    op->status  = UCS_OK;
+    op->waiting = 1;
+
+    ucs_status_t status = UCS_OK;
+    if (ask_lane) {
+        status = uct_ep_flush(channel_.ep(), 0, &op->comp);
+    }
+    if (status == UCS_INPROGRESS) {
+        channel_.note_flush();
+        ++lane_flushes_;
+        ++op->waiting;
+    } else if (status != UCS_OK) {
+        delete op;
+        return channel_.outcome(status);
+    }
+    if (ops_open()) {
+        op->boundary   = epochs_.boundary();
+        op->wait_epoch = true;
+        ++op->waiting;
+    }
+    if (acks_.puts_open()) {
+        op->last_put  = acks_.last_put();
+        op->wait_puts = true;
+        ++op->waiting;
+    }
+    if (--op->waiting == 0) {
+        delete op;
+        return UCS_OK;
+    }
+    flushes_.push_back(op);
+    return UCS_INPROGRESS;
+}
+
+} // namespace fuselink

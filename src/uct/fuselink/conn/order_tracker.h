@@ -1,0 +1,152 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_CONN_ORDER_TRACKER_H
+#define FUSELINK_CONN_ORDER_TRACKER_H
+
+#include "../ucx.h"
+#include "connection.h"
+#include "control_channel.h"
+#include "epochs.h"
+#include "put_acks.h"
+
+#include <vector>
+
+namespace fuselink {
+
+struct PeerUser;
+
+/**
+ * Flush and fence of one connection, where the lane of messages and the paths of
+ * bulk data meet: what is under way, what waits until that has ended, and what is
+ * told then.
+ *
+ * Three kinds of operations are known apart: those that end in any order
+ * (epochs), small puts that went as messages and are acknowledged (PutAcks), and
+ * puts of the lane's own NIC, which only the lane can tell of.
+ *
+ * One thread at a time (the worker's).
+ */
+class OrderTracker {
+public:
+    class Events {
+    public:
+        /** Of the obstacles none but pending requests is left. */
+        virtual void on_users_free() = 0;
+        /** Bulk data may have been held, and perhaps is not any more. */
+        virtual void on_bulk_free() = 0;
+
+    protected:
+        ~Events() = default;
+    };
+
+    OrderTracker(Connection &conn, ControlChannel &channel, Events &events);
+    ~OrderTracker();
+    OrderTracker(const OrderTracker &)            = delete;
+    OrderTracker &operator=(const OrderTracker &) = delete;
+
+    /* What flushes and fences wait for. */
+
+    /** An operation that ends in any order: begin_op(), end_op(). */
+    Epochs::Id begin_op() { return epochs_.begin(); }
+    void       end_op(Epochs::Id id);
+    /** Such are under way. */
+    bool       ops_open() const { return epochs_.outstanding() != 0; }
+    /** A put has gone as a message. */
+    void       put_sent() { acks_.put_sent(); }
+    /** A put has been given to the lane's NIC. */
+    void       lane_put_sent() { lane_puts_ = true; }
+    /** In front of such a put. */
+    ucs_status_t before_lane_put();
+    /** Behind each put or get that has begun. */
+    void         op_begun()
+    {
+        if (ucs_unlikely(strict_)) {
+            repeat_fence();
+        }
+    }
+    /** A wire::Flush of the peer, untrusted: what was asked of it, or what it
+     *  answers. */
+    void on_request(const void *data, size_t length);
+    void on_ack(const void *data, size_t length);
+
+    /* Fences. */
+
+    /** Keeps later operations behind those that have begun; with `messages`,
+     *  what was sent as a message counts as well. */
+    void fence(bool messages = true);
+    /** Until end_strict(): a fence behind each put and get. */
+    void be_strict() { strict_ = true; }
+    /** False if none was needed since be_strict(): then it goes on. */
+    bool end_strict();
+    /** Bulk data waits until the peer has handled the hello: it may not know
+     *  this connection yet, and would drop data that overtakes the hello. From
+     *  the next run_deferred() on which finds a lane. */
+    void fence_hello() { hello_fence_due_ = true; }
+    /** A fence keeps new bulk data back until what went before it on the lane
+     *  has landed. */
+    bool bulk_held() const
+    {
+        return acks_.bulk_held() || lane_fences_ != 0 || lane_fence_due_ ||
+               hello_fence_due_;
+    }
+    /** Takes back ControlChannel::kFenced if it is over. */
+    void look_at_fence();
+    /** From progress, if the connection has not failed: what could not be done
+     *  at once. */
+    void begin_hello_fence();
+    void begin_lane_fence();
+
+    /* Flushes: of one user, or with null of all. */
+
+    /** UCT's contract. `from_queue`: it is a pending request itself, and passes
+     *  none. */
+    ucs_status_t flush(PeerUser *user, uct_completion_t *comp, bool from_queue);
+    /** Ends them for their users, who are told; the lane may keep them. */
+    void end_flushes(const PeerUser *user, ucs_status_t status);
+    /** Nobody is told. */
+    void forget(const PeerUser &user);
+
+private:
+    struct FlushOp {
+        uct_completion_t  comp; /* first; of the lane's flush */
+        OrderTracker     *order;
+        PeerUser         *owner;
+        uct_completion_t *user; /* null once it was told */
+        Epochs::Id        boundary;
+        uint64_t          last_put;
+        int               waiting;
+        bool              wait_epoch;
+        bool              wait_puts;
+        ucs_status_t      status;
+    };
+
+    void check_waiters();
+    void repeat_fence();
+    void flush_lane();
+    void hold_bulk();
+    void request_ack();
+    void flush_step(FlushOp *op, ucs_status_t status);
+    void end_flush(FlushOp *op, ucs_status_t status);
+
+    static void on_lane_fenced(uct_completion_t *comp);
+    static void on_lane_flushed(uct_completion_t *comp);
+
+    Connection            &conn_;
+    ControlChannel        &channel_;
+    Events                &events_;
+    Epochs                 epochs_;
+    Epochs::Id             fence_boundary_ = 0; /* of kFenced */
+    PutAcks                acks_;
+    bool                   strict_          = false;
+    bool                   strict_used_     = false;
+    bool                   lane_puts_       = false; /* since a fence */
+    bool                   lane_put_fence_  = false; /* one since the last put */
+    unsigned               lane_fences_     = 0; /* flushes for one, not ended */
+    bool                   lane_fence_due_  = false; /* one that has not begun */
+    bool                   hello_fence_due_ = false;
+    unsigned               lane_flushes_    = 0; /* of users, not ended */
+    std::vector<FlushOp *> flushes_;
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,63 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "cancellation.h"
+
+#include <vector>
+
+namespace fuselink {
+namespace {
+
+/* What is on its way arrives within this time, or the peer has failed. */
+constexpr sched::Nanos kCancelTime = sched::Nanos::seconds(1);
+
+} // namespace
+
+ucs_status_t Cancellation::begin(PeerUser &user, uct_completion_t *comp)
+{
+    if (user.open != 0 && !user.cancelling) {
+        user.cancelling   = true; /* before its completions are called */
+        user.cancel_until = host_.now() + kCancelTime;
+        bulk_.cancel(user);
+        gets_.cancel(user);
+        conn_.defer();
+    }
+    order_.end_flushes(&user, UCS_ERR_CANCELED);
+    if (!pending_.has(user)) {
+        return UCS_OK; /* a completion destroyed the endpoint */
+    }
+    if (user.open == 0) {
+        return UCS_OK;
+    }
+    if (comp != nullptr) {
+        user.cancels.push_back(comp);
+    }
+    return UCS_INPROGRESS;
+}
+
+void Cancellation::check()
+{
+    const std::vector<PeerUser *> &users = pending_.users();
+    for (size_t i = 0; i < users.size(); ++i) {
+        PeerUser *user = users[i];
+        if (!user->cancelling) {
+            continue;
+        }
+        if (user->open != 0) {
+            if (!conn_.failed() && host_.now() > user->cancel_until) {
+                ucs_debug("fuselink: peer %016lx does not let go of what was "
+                          "cancelled", conn_.uuid());
+                conn_.fail(UCS_ERR_ENDPOINT_TIMEOUT);
+            }
+            conn_.defer();
+            continue;
+        }
+        user->cancelling = false;
+        std::vector<uct_completion_t *> cancels;
+        cancels.swap(user->cancels);
+        for (uct_completion_t *comp : cancels) {
+            uct_invoke_completion(comp, UCS_OK);
+        }
+        i = SIZE_MAX; /* endpoints may have gone: start over */
+    }
+}
+
+} // namespace fuselink

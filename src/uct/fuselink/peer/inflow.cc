@@ -1,0 +1,47 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "inflow.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+static_assert(wire::kLoads >= wire::kMaxRails);
+
+/* Senders ask every 5 ms; one that is late is not yet forgotten. */
+constexpr sched::Nanos kHolds = sched::Nanos::millis(20);
+
+} // namespace
+
+void Inflow::on_ask(const void *data, size_t length)
+{
+    wire::LoadAsk ask;
+    if (!wire::parse(data, length, ask)) {
+        return;
+    }
+    const sched::Nanos now = host_.now();
+    for (size_t i = 0; i < wire::kLoads; ++i) {
+        bytes_[i] = sched::Bytes::kib(ask.load[i]);
+    }
+    until_ = now + kHolds;
+
+    loads_.refresh(now); /* who only receives shows that he lives */
+    loads_.refresh_inbound(now);
+    wire::LoadGrant grant{};
+    grant.header.type  = static_cast<uint8_t>(wire::ControlType::LoadGrant);
+    grant.microseconds = static_cast<uint32_t>(kHolds.count() / 1000);
+    for (const auto &rail : rails_.list()) {
+        const size_t       i     = rail->index();
+        const sched::Bytes other = others_.inflow(i, now, &conn_);
+        loads_.set_inflow(*rail, other + bytes_[i]);
+        const sched::Bytes all = other + rail->load.inbound;
+        grant.load[i]          = static_cast<uint32_t>(
+            std::min<uint64_t>(all.count() >> 10, UINT32_MAX));
+        if (!rail->standby) {
+            grant.rails = static_cast<uint16_t>(grant.rails | 1u << i);
+        }
+    }
+    conn_.send_control(&grant, sizeof(grant));
+}
+
+} // namespace fuselink

@@ -1,0 +1,302 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "teardown.h"
+
+#include <vector>
+
+namespace fuselink {
+namespace {
+
+/* How long a peer may take to confirm that it has stopped. */
+constexpr sched::Nanos kLeaveTime = sched::Nanos::seconds(10);
+/* What a dead peer's kernel still has to send comes without such a pause. */
+constexpr sched::Nanos kQuietTime = sched::Nanos::millis(500);
+/* How long to try to tell a peer that nothing here depends on. */
+constexpr sched::Nanos kTellTime = sched::Nanos::seconds(2);
+/* From the end of a stream to the goodbye that was sent before it by another NIC,
+ * behind what is queued there. */
+constexpr sched::Nanos kGoodbyeTime = sched::Nanos::millis(200);
+/* For the last words to leave this process. */
+constexpr sched::Nanos kFlushTime = sched::Nanos::seconds(1);
+
+} // namespace
+
+Teardown::Teardown(Connection &conn, Endpoints &endpoints,
+                   ControlChannel &channel, Wireup &wireup,
+                   PendingQueue &pending, OrderTracker &order, LaneOps &ops,
+                   OpenGets &gets, BulkSender &bulk, const Host &host,
+                   uct_base_iface_t &iface)
+    : conn_(conn), channel_(channel), wireup_(wireup), pending_(pending),
+      order_(order), ops_(ops), gets_(gets), bulk_(bulk), host_(host),
+      iface_(iface), close_lane_(endpoints, wireup)
+{
+}
+
+/* --- what happens --- */
+
+bool Teardown::on_lane_error(uct_ep_h ep)
+{
+    if (!close_lane_.on_error(ep)) {
+        return false;
+    }
+    goodbye_.said = goodbye_.said_stopped = false;
+    conn_.defer();
+    return true;
+}
+
+void Teardown::on_channel_broken(ucs_status_t status)
+{
+    channel_failure_.broken = true;
+    goodbye_.said = goodbye_.said_stopped = false;
+    fail_with_channel(status, false);
+}
+
+void Teardown::on_call_failed(ucs_status_t status)
+{
+    fail_with_channel(status, true);
+}
+
+void Teardown::note_open()
+{
+    had_open_ = order_.ops_open() || ops_.open() != 0;
+}
+
+void Teardown::fail_with_channel(ucs_status_t status, bool in_call)
+{
+    if (!conn_.failed()) {
+        channel_failure_.status = status;
+        channel_failure_.at     = host_.now();
+        note_open();
+        if (in_call) {
+            say_channel_failed();
+        }
+    }
+    conn_.fail(status);
+}
+
+void Teardown::say_channel_failed()
+{
+    ucs_warn("fuselink: rail %s, over which messages go to peer %016lx, has "
+             "failed (%s): the connection has failed, and programs that do not "
+             "handle that, as those with MPI, may wait for ever",
+             channel_.rail()->name().c_str(), conn_.uuid(),
+             ucs_status_string(channel_failure_.status));
+    why_said_ = true;
+}
+
+bool Teardown::awaits_goodbye() const
+{
+    return channel_failure_.status != UCS_OK && !why_said_ &&
+           !theirs_.left && channel_.rail()->traits().stream &&
+           host_.now() < channel_failure_.at + kGoodbyeTime;
+}
+
+/* Before users hear of it, who may end the program. One that has endpoints to a
+ * peer that is silent may wait for it, also where nothing of its own is open;
+ * without endpoints nobody does. */
+void Teardown::say_why()
+{
+    if (why_said_) {
+        return;
+    }
+    const bool silent = channel_failure_.status != UCS_OK &&
+                        !pending_.users().empty();
+    if (!theirs_.closed) {
+        if (silent) {
+            say_channel_failed();
+        }
+    } else if (had_open_) {
+        ucs_warn("fuselink: peer %016lx has closed its interface with "
+                 "operations of this process open: they end with '%s'",
+                 conn_.uuid(), ucs_status_string(conn_.failure()));
+    }
+}
+
+void Teardown::begin()
+{
+    say_why();
+    begun_      = true;
+    until_      = host_.now() + kLeaveTime;
+    tell_until_ = host_.now() + kTellTime;
+    must_tell_  = must_tell_ || bulk_.serving() != 0;
+}
+
+/* With nothing to wait for, and a connection that the other side sees breaking
+ * like we do, there is nothing to say. Nor at the end of a job, where connections
+ * break because processes leave: UCX would complain of each that does not answer
+ * any more. */
+void Teardown::tell()
+{
+    must_tell_ = must_tell_ || gets_.open() ||
+                 (!wireup_.shares_lane() && !pending_.users().empty());
+    tell_users();
+}
+
+void Teardown::tell_users()
+{
+    /* The handler may destroy endpoints: work on a copy and check. */
+    const std::vector<PeerUser *> told = pending_.users();
+    for (PeerUser *user : told) {
+        if (!pending_.has(*user) || user->cancelling) { /* it gave up before */
+            continue;
+        }
+        uct_iface_handle_ep_err(&iface_.super, user->ep,
+                                conn_.failure());
+    }
+}
+
+bool Teardown::advance()
+{
+    const sched::Nanos now  = host_.now();
+    const bool         late = now > until_;
+    bulk_.cancel_in_flight(late);
+    if (channel_.ep() != nullptr && ops_.open() != 0 &&
+        (late || channel_failure_.broken)) {
+        uct_ep_flush(channel_.ep(), UCT_FLUSH_FLAG_CANCEL, nullptr);
+    }
+    bool said = take_leave(now) || late ||
+                (now > tell_until_ && !gets_.open() && bulk_.serving() == 0);
+    if (gets_.open()) {
+        if (gets_over(now)) {
+            gets_.end_all(conn_.failure());
+        } else if (late) {
+            ucs_warn("fuselink: peer %016lx did not confirm within %g s that "
+                     "it has stopped: gets from it end with '%s' although it "
+                     "may still write to their memory", conn_.uuid(),
+                     kLeaveTime.as_seconds(),
+                     ucs_status_string(conn_.failure()));
+            bulk_.close(); /* so that at least no NIC does */
+            gets_.end_all(conn_.failure());
+        }
+    }
+    return said && !gets_.open() &&
+           (late || (bulk_.idle() && ops_.open() == 0));
+}
+
+/* True when all is said, or cannot be. */
+bool Teardown::take_leave(sched::Nanos now)
+{
+    bool stopped = bulk_.serving() == 0;
+    if ((!goodbye_.said || (stopped && !goodbye_.said_stopped)) &&
+        !say_goodbye(stopped)) {
+        return stopped && theirs_.gone;
+    }
+    if (!goodbye_.said_stopped) {
+        return false;
+    }
+    if (goodbye_.flush_until == sched::Nanos()) {
+        goodbye_.flush_until = now + kFlushTime;
+    }
+    uct_ep_h ep         = close_lane_.ep() != nullptr ? close_lane_.ep() :
+                                                        channel_.ep();
+    ucs_status_t status = uct_ep_flush(ep, 0, nullptr);
+    return (status != UCS_INPROGRESS && status != UCS_ERR_NO_RESOURCE) ||
+           now > goodbye_.flush_until;
+}
+
+/* False if it could not be said, now or (is_gone) at all. */
+bool Teardown::say_goodbye(bool stopped)
+{
+    uct_ep_h ep = lane(host_.now());
+    if (ep == nullptr) {
+        return false;
+    }
+    goodbye_.said         = true; /* unless the lane fails in the call */
+    goodbye_.said_stopped = stopped;
+    if (!send_goodbye(ep, (stopped ? wire::kGoodbyeStopped : 0) |
+                              (bulk_.broken() ? wire::kGoodbyeBroken : 0))) {
+        goodbye_.said = goodbye_.said_stopped = false;
+    }
+    return goodbye_.said;
+}
+
+bool Teardown::send_goodbye(uct_ep_h ep, int flags)
+{
+    wire::Goodbye message{};
+    message.header.type  = static_cast<uint8_t>(wire::ControlType::Goodbye);
+    message.header.flags = static_cast<uint16_t>(flags);
+    message.status       = conn_.failure();
+    channel_.stamp(&message);
+    return channel_.try_send(ep, &message, sizeof(message));
+}
+
+/* The lane of messages; where it is broken, another endpoint to the peer. Null if
+ * there is none. */
+uct_ep_h Teardown::lane(sched::Nanos now)
+{
+    if (theirs_.gone) {
+        return nullptr;
+    }
+    if (channel_.ep() != nullptr && !channel_failure_.broken &&
+        channel_.taken()) {
+        return channel_.ep();
+    }
+    if (!must_tell_ || wireup_.peer_session() == 0) {
+        theirs_.gone = true;
+    }
+    if (close_lane_.sweep(now)) {
+        theirs_.gone = true;
+    }
+    if (!theirs_.gone && !close_lane_.open(now)) {
+        theirs_.gone = true;
+    }
+    return close_lane_.ep();
+}
+
+void Teardown::on_goodbye(const wire::ControlHeader &header, const void *data,
+                      size_t length)
+{
+    wire::Goodbye message;
+    if (!wire::parse(data, length, message)) {
+        return;
+    }
+    theirs_.stopped |= (header.flags & wire::kGoodbyeStopped) != 0;
+    theirs_.broken     |= (header.flags & wire::kGoodbyeBroken) != 0;
+    if (header.flags & wire::kGoodbyeClosed) {
+        if (!conn_.failed()) {
+            note_open();
+        }
+        theirs_.closed = theirs_.gone = true;
+    }
+    auto status = static_cast<ucs_status_t>(message.status);
+    ucs_debug("fuselink: peer %016lx says goodbye: %s", conn_.uuid(),
+              status < 0 && status > UCS_ERR_LAST ? ucs_status_string(status) :
+                                                    "no reason");
+    on_given_up();
+    conn_.fail(UCS_ERR_CONNECTION_RESET);
+}
+
+/* Nothing is written to their memory any more. */
+bool Teardown::gets_over(sched::Nanos now)
+{
+    if (theirs_.stopped && !theirs_.broken) {
+        return true;
+    }
+    if (!theirs_.stopped && !theirs_.gone) {
+        return false;
+    }
+    /* The end of a connection on which only the other side sends is not
+     * reported to us, and what is left in it may still be coming. */
+    if (silence_.since == sched::Nanos() ||
+        silence_.landings != gets_.landings()) {
+        silence_.since       = now;
+        silence_.landings = gets_.landings();
+    }
+    return now - silence_.since > kQuietTime;
+}
+
+/* --- the interface closes --- */
+
+void Teardown::abandon(bool had_failed)
+{
+    /* The other side sees a stream end whatever we say, and could take it for a
+     * NIC that has failed. One try: nobody is there to go on. */
+    if (!had_failed && channel_.ep() != nullptr &&
+        channel_.rail()->traits().stream && channel_.taken() &&
+        !channel_.has(ControlChannel::kBlocked | ControlChannel::kConnecting)) {
+        send_goodbye(channel_.ep(), wire::kGoodbyeClosed);
+    }
+    abandoned_ = true;
+    begun_     = true;
+}
+
+} // namespace fuselink

@@ -1,0 +1,384 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "initiator.h"
+
+#include <cstring>
+
+namespace fuselink {
+namespace {
+
+using wire::ControlType;
+
+constexpr uint8_t kControl = static_cast<uint8_t>(wire::RailAm::Control);
+
+wire::PutData put_header(uint64_t remote, RemoteKey &key)
+{
+    wire::PutData header{};
+    header.header.type    = static_cast<uint8_t>(ControlType::PutData);
+    header.remote         = remote;
+    header.region_id      = key.region.id;
+    header.region_key     = key.region.key;
+    return header;
+}
+
+struct CopyFrom {
+    const void *data;
+    size_t      length;
+};
+
+size_t copy_from(void *dest, void *arg)
+{
+    auto *from = static_cast<CopyFrom *>(arg);
+    memcpy(dest, from->data, from->length);
+    return from->length;
+}
+
+size_t total_length(const uct_iov_t *iov, size_t iovcnt)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < iovcnt; ++i) {
+        total += iov[i].length * iov[i].count;
+    }
+    return total;
+}
+
+size_t pack_get(void *dest, void *arg)
+{
+    memcpy(dest, arg, sizeof(wire::GetReq));
+    return sizeof(wire::GetReq);
+}
+
+} // namespace
+
+/* A small put as a message: `pack` or `buffer` gives the bytes. */
+struct RmaInitiator::PutMessage {
+    wire::PutData       header;
+    uct_pack_callback_t pack;
+    void               *arg;
+    const void         *buffer;
+    size_t              length;
+};
+
+/* Leaves in `message.length` what was sent. */
+ucs_status_t RmaInitiator::put_message(PutMessage &message)
+{
+    channel_.stamp(&message.header);
+    auto pack = [](void *dest, void *arg) {
+        auto *p   = static_cast<PutMessage *>(arg);
+        auto *out = static_cast<char *>(dest) + sizeof(p->header);
+        memcpy(dest, &p->header, sizeof(p->header));
+        if (p->pack != nullptr) {
+            p->length = p->pack(out, p->arg);
+        } else if (p->length != 0) { /* buffer may be null else */
+            memcpy(out, p->buffer, p->length);
+        }
+        return sizeof(p->header) + p->length;
+    };
+    ucs_status_t status = channel_.am_control(pack, &message);
+    if (status != UCS_OK) {
+        return status;
+    }
+    order_.put_sent();
+    order_.op_begun();
+    return UCS_OK;
+}
+
+/* The key for small puts and gets by the NIC of the lane;
+ * UCT_INVALID_RKEY if they have to go as messages (for now). */
+uct_rkey_t RmaInitiator::lane_rkey(RemoteKey &key)
+{
+    const Rail &rail = *channel_.rail();
+    if (!rail.reads() || channel_.ep() == nullptr || key.on_gpu ||
+        channel_.for_hellos()) {
+        return UCT_INVALID_RKEY;
+    }
+    uint8_t slot = bulk_.memory_slot(channel_.remote());
+    if (slot >= wire::kMaxRails) {
+        return UCT_INVALID_RKEY;
+    }
+    if (!key.nics) {
+        key.nics = std::make_shared<NicKeys>();
+    }
+    if (key.nics->state(slot) == NicKeys::State::Unknown) {
+        keys_.request(key.region, key.nics);
+    }
+    return key.nics->get(slot, rail.control().md());
+}
+
+/* What a get of the lane's own NIC returned. For fences it is one of the
+ * operations that are counted. */
+ucs_status_t RmaInitiator::lane_get_status(ucs_status_t status)
+{
+    if (status == UCS_OK || status == UCS_INPROGRESS) {
+        channel_.note_rma();
+        order_.op_begun();
+        return status;
+    }
+    return channel_.outcome(status);
+}
+
+/* What a put of its own returned. */
+ucs_status_t RmaInitiator::lane_put_status(ucs_status_t status)
+{
+    if (status == UCS_OK) {
+        order_.lane_put_sent();
+    }
+    return lane_get_status(status);
+}
+
+/* A put of the lane's own NIC, copied; returns as UCT's. */
+ssize_t RmaInitiator::lane_put_bcopy(uct_pack_callback_t pack, void *arg,
+                             uint64_t remote, uct_rkey_t rkey)
+{
+    ssize_t sent = order_.before_lane_put();
+    if (sent == UCS_OK) {
+        sent = uct_ep_put_bcopy(channel_.ep(), pack, arg, remote, rkey);
+    }
+    if (sent < 0) {
+        return lane_put_status(static_cast<ucs_status_t>(sent));
+    }
+    lane_put_status(UCS_OK);
+    return sent;
+}
+
+/* A short get by the NIC of the control lane; UCS_ERR_UNSUPPORTED if it has
+ * no access to the memory at either end (yet). */
+ucs_status_t RmaInitiator::lane_get(PeerUser &user, void *buffer, size_t length,
+                            uint64_t remote, Region *region, RemoteKey &key,
+                            uct_completion_t *comp)
+{
+    uct_rkey_t rkey = lane_rkey(key);
+    if (rkey == UCT_INVALID_RKEY) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+    const auto &cap = channel_.rail()->control().attr().cap.get;
+    uct_mem_h  memh = region == nullptr || length < cap.min_zcopy ?
+                          nullptr :
+                          nics_.handle(*region, channel_.rail()->memory());
+    bool       copy = memh == nullptr && length <= cap.max_bcopy;
+    if (!copy && (memh == nullptr || length > cap.max_zcopy)) {
+        return UCS_ERR_UNSUPPORTED;
+    }
+    LaneOp &op = ops_.begin(true);
+    ucs_status_t status;
+    if (copy) {
+        status = uct_ep_get_bcopy(channel_.ep(), copy_in, buffer, length,
+                                  remote, rkey, &op.comp);
+    } else {
+        uct_iov_t iov{buffer, length, memh, 0, 1};
+        status = uct_ep_get_zcopy(channel_.ep(), &iov, 1, remote, rkey,
+                                  &op.comp);
+    }
+    ops_.settle(op, status, user, comp);
+    return lane_get_status(status);
+}
+
+ucs_status_t RmaInitiator::put_short(const void *buffer, unsigned length,
+                             uint64_t remote, RemoteKey &key)
+{
+    ucs_status_t status = pending_.admission();
+    if (status != UCS_OK) {
+        return status;
+    }
+    if (length == 0) {
+        return UCS_OK; /* perhaps without a key */
+    }
+    uct_rkey_t rkey = lane_rkey(key);
+    const auto &lane = channel_.rail()->control().attr().cap.put;
+    if (rkey != UCT_INVALID_RKEY && length <= lane.max_short) {
+        status = order_.before_lane_put();
+        if (status == UCS_OK) {
+            status = uct_ep_put_short(channel_.ep(), buffer, length, remote,
+                                      rkey);
+        }
+        return lane_put_status(status);
+    }
+    if (rkey != UCT_INVALID_RKEY && length <= lane.max_bcopy) {
+        CopyFrom from{buffer, length};
+        ssize_t  sent = lane_put_bcopy(copy_from, &from, remote, rkey);
+        return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
+    }
+    PutMessage message{put_header(remote, key), nullptr, nullptr, buffer,
+                       length};
+    return put_message(message);
+}
+
+ssize_t RmaInitiator::put_bcopy(uct_pack_callback_t cb, void *arg, uint64_t remote,
+                        RemoteKey &key)
+{
+    ucs_status_t status = pending_.admission();
+    if (status != UCS_OK) {
+        return status;
+    }
+    uct_rkey_t rkey = lane_rkey(key);
+    if (rkey != UCT_INVALID_RKEY &&
+        rails_.max_put_bcopy() <=
+            channel_.rail()->control().attr().cap.put.max_bcopy) {
+        return lane_put_bcopy(cb, arg, remote, rkey);
+    }
+    PutMessage message{put_header(remote, key), cb, arg, nullptr, 0};
+    status = put_message(message);
+    if (status != UCS_OK) {
+        return status;
+    }
+    return static_cast<ssize_t>(message.length);
+}
+
+ucs_status_t RmaInitiator::put_zcopy(PeerUser &user, const uct_iov_t *iov,
+                             size_t iovcnt, uint64_t remote,
+                             RemoteKey &key, uct_completion_t *comp)
+{
+    ucs_status_t status = pending_.admission();
+    if (status != UCS_OK) {
+        return status;
+    }
+    size_t length = total_length(iov, iovcnt);
+    if (length == 0) {
+        return UCS_OK;
+    }
+    status = bulk_.put(user, iov[0].buffer, length, remote,
+                       static_cast<Region *>(iov[0].memh), key, comp);
+    order_.op_begun();
+    return status;
+}
+
+/* Where a GPU is at one end, the peer's NICs may write the answer, if ours reach the
+ * memory. Otherwise ours would have read it, if there are NICs that do. */
+void RmaInitiator::name_region(wire::GetReq &request, Get &get, const Region *region,
+                       bool from_gpu) const
+{
+    if ((from_gpu || (request.header.flags & wire::kGetToGpu)) &&
+        nics_.count() != 0 &&
+        region != nullptr && region->for_nics()) {
+        request.local_id  = region->key.id;
+        request.local_key = region->key.key;
+        get.named         = true;
+    }
+}
+
+ucs_status_t RmaInitiator::request_get(PeerUser &user, Get &get,
+                               const wire::OpId &op, const Region *region,
+                               uint64_t remote, RemoteKey &key)
+{
+    wire::GetReq request{};
+    request.header.type    = static_cast<uint8_t>(ControlType::GetReq);
+    request.header.flags   = get.by_message ? wire::kGetInline :
+                             get.to_gpu     ? wire::kGetToGpu : 0;
+    request.op             = op;
+    request.remote         = remote;
+    request.local          = reinterpret_cast<uintptr_t>(get.buffer);
+    request.length         = get.length;
+    request.region_id      = key.region.id;
+    request.region_key     = key.region.key;
+    name_region(request, get, region, key.on_gpu);
+    channel_.stamp(&request);
+    /* A lane that fails inside the call ends operations, and their users may
+     * begin and end others: count this one first, and look again after. */
+    get.epoch    = order_.begin_op();
+    get.user     = &user;
+    ++user.open;
+    ssize_t sent = uct_ep_am_bcopy(channel_.ep(), kControl, pack_get, &request,
+                                   0);
+    if (sent >= 0) {
+        order_.op_begun();
+        return UCS_INPROGRESS;
+    }
+    if (gets_.find(op) == &get) {
+        get.comp = nullptr; /* the status tells */
+        gets_.end(get, UCS_OK);
+    }
+    return channel_.outcome(static_cast<ucs_status_t>(sent));
+}
+
+ucs_status_t RmaInitiator::get_bcopy(PeerUser &user, uct_unpack_callback_t unpack,
+                             void *arg, size_t length, uint64_t remote,
+                             RemoteKey &key, uct_completion_t *comp)
+{
+    ucs_status_t status = pending_.admission();
+    if (status != UCS_OK) {
+        return status;
+    }
+    if (length == 0) {
+        unpack(arg, nullptr, 0);
+        return UCS_OK;
+    }
+    uct_rkey_t rkey = lane_rkey(key);
+    if (rkey != UCT_INVALID_RKEY &&
+        length <= channel_.rail()->control().attr().cap.get.max_bcopy) {
+        LaneOp &op = ops_.begin(true);
+        status     = uct_ep_get_bcopy(channel_.ep(), unpack, arg, length,
+                                      remote, rkey, &op.comp);
+        ops_.settle(op, status, user, comp);
+        return lane_get_status(status);
+    }
+    wire::OpId op;
+    Get &get       = gets_.begin(op);
+    get.comp       = comp;
+    get.unpack     = unpack;
+    get.unpack_arg = arg;
+    get.length     = length;
+    get.by_message = true;
+    return request_get(user, get, op, nullptr, remote, key);
+}
+
+ucs_status_t RmaInitiator::get_zcopy(PeerUser &user, const uct_iov_t *iov,
+                             size_t iovcnt, uint64_t remote,
+                             RemoteKey &key, uct_completion_t *comp)
+{
+    ucs_status_t status = pending_.admission();
+    if (status != UCS_OK) {
+        return status;
+    }
+    size_t length = total_length(iov, iovcnt);
+    if (length == 0) {
+        return UCS_OK;
+    }
+    auto *region = static_cast<Region *>(iov[0].memh);
+    bool to_gpu  = region != nullptr && region->on_gpu();
+    if (to_gpu || key.on_gpu) {
+        /* Its owner sends it. */
+    } else if (length <= inline_get_) {
+        status = lane_get(user, iov[0].buffer, length, remote, region, key, comp);
+        if (status != UCS_ERR_UNSUPPORTED) {
+            return status;
+        }
+    } else if (bulk_.reads()) {
+        status = bulk_.get(user, iov[0].buffer, length, remote, region, key,
+                           comp);
+        order_.op_begun();
+        return status;
+    }
+    wire::OpId op;
+    Get &get       = gets_.begin(op);
+    get.comp       = comp;
+    get.buffer     = static_cast<char *>(iov[0].buffer);
+    get.length     = length;
+    get.by_message = length <= inline_get_;
+    get.to_gpu     = to_gpu;
+    return request_get(user, get, op, region, remote, key);
+}
+
+void RmaInitiator::ask_for(const Transfer &transfer)
+{
+    wire::OpId op;
+    Get &get   = gets_.begin(op);
+    get.user   = transfer.user;
+    get.comp   = transfer.comp;
+    get.buffer = const_cast<char *>(transfer.buffer);
+    get.length = transfer.length;
+    get.epoch  = transfer.epoch;
+    get.to_gpu = transfer.from_gpu;
+
+    wire::GetReq request{};
+    request.header.type  = static_cast<uint8_t>(ControlType::GetReq);
+    request.header.flags = get.to_gpu ? wire::kGetToGpu : 0;
+    request.op          = op;
+    request.remote      = transfer.remote;
+    request.local       = reinterpret_cast<uintptr_t>(transfer.buffer);
+    request.length      = transfer.length;
+    request.region_id   = transfer.remote_region.id;
+    request.region_key  = transfer.remote_region.key;
+    name_region(request, get, transfer.region, false);
+    conn_.send_control(&request, sizeof(request));
+}
+
+} // namespace fuselink

@@ -1,0 +1,59 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_RMA_TARGET_H
+#define FUSELINK_RMA_TARGET_H
+
+#include "../conn/connection.h"
+#include "../conn/control_channel.h"
+#include "../rail/rails.h"
+#include "../transfer/bulk.h"
+#include "../wire/messages.h"
+#include "local_memory.h"
+
+#include <deque>
+
+namespace fuselink {
+
+/**
+ * What one peer asks of this process's memory: gets, which are served in order as
+ * far as there is room for the answers, and small puts.
+ *
+ * All of it is untrusted. One thread at a time (the worker's).
+ */
+class RmaTarget {
+public:
+    RmaTarget(Connection &conn, ControlChannel &channel, BulkSender &bulk,
+              LocalMemory &memory, const Rails &rails)
+        : conn_(conn), channel_(channel), bulk_(bulk), memory_(memory),
+          rails_(rails)
+    {
+    }
+    RmaTarget(const RmaTarget &)            = delete;
+    RmaTarget &operator=(const RmaTarget &) = delete;
+
+    /* Messages of the peer, of these types. */
+    void on_get(const void *data, size_t length);    /* wire::GetReq */
+    void on_cancel(const void *data, size_t length); /* wire::GetCancel */
+    void on_put(const void *data, size_t length);    /* wire::PutData */
+
+    /** There may be room for answers: serves gets that wait. */
+    void serve_waiting();
+    /** Ends a get that is not served, or no further. */
+    void refuse(const wire::OpId &op, ucs_status_t status);
+    /** Gets that wait are not served any more, and nobody is told. */
+    void clear() { waiting_.clear(); }
+
+private:
+    void serve(const wire::GetReq &request);
+
+    Connection              &conn_;
+    ControlChannel          &channel_;
+    BulkSender              &bulk_;
+    LocalMemory             &memory_;
+    const Rails             &rails_;
+    std::deque<wire::GetReq> waiting_; /* for room */
+    bool                     serving_ = false; /* inside serve_waiting() */
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,140 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "message_lane.h"
+
+#include "candidates.h"
+
+namespace fuselink {
+
+/* One side says which pair of rails the lane is on, so that there is one lane for
+ * both directions: any rule that both can apply to their ids. */
+bool MessageLane::asks() const
+{
+    return rails_.uuid() < conn_.uuid();
+}
+
+std::optional<RailPair> MessageLane::find_rails(const Rails           &rails,
+                                                const wire::RailTable &theirs,
+                                                uint8_t own, uint8_t remote)
+{
+    const auto &list = rails.list();
+    if (own < list.size() && list[own]->by_ep()) {
+        for (const auto &record : theirs.rails) {
+            if (record.index == remote && list[own]->reaches(record, {})) {
+                return RailPair{list[own].get(), &record};
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+void MessageLane::start(uint8_t own, uint8_t remote)
+{
+    if (pair_ || !channel_.taken()) {
+        return;
+    }
+    const auto &rails = rails_.list();
+    auto pairs        = pair_rails(rails, theirs_.rails);
+    std::erase_if(pairs, [](const RailPair &pair) {
+        return !pair.own->by_ep();
+    });
+    if (!waited_for() || pairs.empty()) {
+        /* Our messages go another way (TCP, where our RDMA NICs are on standby),
+         * or stay where the hello went. The peer may wait for a question. */
+        if (asks() && own < rails.size() && rails[own]->by_ep()) {
+            wire::RailAddr none{};
+            none.rail = own;
+            none.from = remote;
+            none.use  = static_cast<uint8_t>(wire::LinkUse::Lane);
+            QueuePair::decline(conn_, none);
+        }
+        if (waited_for()) {
+            settled();
+        }
+        return;
+    }
+    if (!asks()) {
+        return;
+    }
+    /* The pair over which the peer's hello came moves data, at least datagrams. */
+    auto chosen = find_rails(rails_, theirs_, own, remote);
+    if (!chosen) {
+        chosen = pairs[common_number(rails_.uuid(), conn_.uuid()) %
+                       pairs.size()];
+    }
+    pair_ = std::make_unique<QueuePair>(conn_, endpoints_, *chosen->own,
+                                        *chosen->remote, QueuePair::Use::Lane);
+    pair_->ask();
+    if (pair_->refused()) {
+        settled();
+    }
+}
+
+void MessageLane::on_step(const wire::RailAddr       &message,
+                          const std::vector<uint8_t> &address)
+{
+    auto       step  = static_cast<wire::LinkStep>(message.step);
+    const bool waits = waited_for() && !asks();
+    if (!pair_ && step == wire::LinkStep::Refuse) {
+        if (waits) {
+            settled();
+        }
+        return;
+    }
+    if (!pair_ && step == wire::LinkStep::Ask) {
+        auto asked = find_rails(rails_, theirs_, message.rail, message.from);
+        if (!asked || !channel_.has(ControlChannel::kConnecting |
+                                      ControlChannel::kWiring)) {
+            QueuePair::decline(conn_, message); /* our messages go another way */
+            if (waits) {
+                settled();
+            }
+            return;
+        }
+        pair_ = std::make_unique<QueuePair>(conn_, endpoints_, *asked->own,
+                                            *asked->remote,
+                                            QueuePair::Use::Lane);
+    }
+    if (!pair_ || !pair_->meant(message)) {
+        ucs_debug("fuselink: peer %016lx wants a lane that is not ours",
+                  conn_.uuid());
+        return;
+    }
+    ucs_status_t status = pair_->on_message(message, address);
+    if (status != UCS_OK) {
+        conn_.fail(status);
+    } else if (waited_for() && pair_->settled()) {
+        settled();
+    }
+}
+
+void MessageLane::advance()
+{
+    if (pair_) {
+        pair_->advance();
+        if (waited_for() && pair_->settled()) {
+            settled();
+        }
+    }
+}
+
+bool MessageLane::on_error(uct_ep_h ep)
+{
+    if (pair_ && ep == pair_->ep() && pair_->on_error()) {
+        conn_.defer();
+        return true;
+    }
+    return false;
+}
+
+/* Users' messages have waited: none has gone another way, so that they are in
+ * order from the first. */
+void MessageLane::settled()
+{
+    if (pair_ && pair_->ready()) {
+        channel_.move_to(pair_->ep(), pair_->rail(), pair_->remote().index);
+    }
+    channel_.clear(ControlChannel::kWiring);
+    conn_.defer(); /* dispatches what has waited */
+}
+
+} // namespace fuselink
