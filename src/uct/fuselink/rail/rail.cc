@@ -177,7 +177,7 @@ ucs_status_t Rail::watch(Poller &poller)
         return status;
     }
     /* Any peer's messages may arrive here, at the latency of such a NIC. With
-     * queue pairs they arrive where a Link says so; hellos have time. */
+     * queue pairs they arrive where a QueuePair says so; hellos have time. */
     if (cheap && !by_ep()) {
         poller.hold(poll_control_);
     }
