@@ -62,6 +62,7 @@ public:
             plan(now);
         }
     }
+
 private:
     /* Shorter ones are over before it matters. */
     static constexpr size_t kLeast = 128 << 10;
