@@ -11,7 +11,7 @@
 
 #include "hop/slot_ledger.h"
 #include "script.h"
-#include "transfer/credits.h"
+#include "transfer/slot_credits.h"
 
 #include <algorithm>
 #include <array>
@@ -45,7 +45,7 @@ struct ToOwner { /* by any path, in any order */
 
 struct Side {
     uint32_t               id = 0;
-    Credits                credits;
+    SlotCredits                credits;
     std::deque<ToBorrower> in;
     std::vector<ToOwner>   out;
 };
@@ -73,7 +73,7 @@ public:
             fill(sides_[index]);
             break;
         case 3: { /* a path that has broken gives its slot back unfilled */
-            Credits &credits = sides_[index].credits;
+            SlotCredits &credits = sides_[index].credits;
             if (credits.free() != 0) {
                 credits.untake(credits.take());
             }
@@ -295,14 +295,14 @@ private:
 /* Grants of a peer that grants what it likes. */
 void believe(const uint8_t *data, size_t size)
 {
-    Credits               credits;
+    SlotCredits               credits;
     std::vector<SlotLoan> filled;
     for (; size >= 3; data += 3, size -= 3) {
         const uint32_t slot = data[1] | uint32_t{data[2]} << 12;
         switch (data[0] % 4) {
         case 0:
             if (credits.add({slot, data[0]})) {
-                require(slot < Credits::kMostSlots);
+                require(slot < SlotCredits::kMostSlots);
             }
             break;
         case 1:

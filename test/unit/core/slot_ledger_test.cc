@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "hop/slot_ledger.h"
-#include "transfer/credits.h"
+#include "transfer/slot_credits.h"
 
 #include <gtest/gtest.h>
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace {
 
-using fuselink::Credits;
+using fuselink::SlotCredits;
 using fuselink::SlotLedger;
 using fuselink::SlotLoan;
 
@@ -199,12 +199,12 @@ TEST(SlotLedger, OthersKeepWhatTheyHave)
     EXPECT_EQ(ledger.free(), 12u);
 }
 
-TEST(Credits, TakesWhatWasLent)
+TEST(SlotCredits, TakesWhatWasLent)
 {
-    Credits credits;
+    SlotCredits credits;
     EXPECT_TRUE(credits.add({5, 1}));
     EXPECT_FALSE(credits.add({5, 2}));
-    EXPECT_FALSE(credits.add({Credits::kMostSlots, 1}));
+    EXPECT_FALSE(credits.add({SlotCredits::kMostSlots, 1}));
     EXPECT_EQ(credits.held(), 1u);
     SlotLoan loan = credits.take();
     EXPECT_EQ(loan.slot, 5u);
@@ -218,9 +218,9 @@ TEST(Credits, TakesWhatWasLent)
     EXPECT_TRUE(credits.add({5, 9}));
 }
 
-TEST(Credits, GivesBackWhatIsNotFilled)
+TEST(SlotCredits, GivesBackWhatIsNotFilled)
 {
-    Credits credits;
+    SlotCredits credits;
     for (uint32_t i = 0; i < 6; ++i) {
         credits.add({i, 1});
     }
@@ -235,12 +235,12 @@ TEST(Credits, GivesBackWhatIsNotFilled)
 
 /* Both sides, with words that take their time: they never disagree about a slot,
  * and no slot is with two. */
-TEST(Credits, AgreeWithTheLedger)
+TEST(SlotCredits, AgreeWithTheLedger)
 {
     std::mt19937 random(1);
     SlotLedger ledger(16);
     struct Side {
-        Credits               credits;
+        SlotCredits               credits;
         std::vector<SlotLoan> full;
     };
     std::map<uint32_t, Side> sides;
@@ -272,7 +272,7 @@ TEST(Credits, AgreeWithTheLedger)
             break;
         case 5:
             for (uint32_t debtor : ledger.debtors()) {
-                Credits &credits = sides[debtor].credits;
+                SlotCredits &credits = sides[debtor].credits;
                 for (const SlotLoan &loan : credits.shrink(ledger.share())) {
                     ASSERT_TRUE(ledger.give_back(debtor, loan));
                 }

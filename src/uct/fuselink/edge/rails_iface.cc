@@ -132,7 +132,7 @@ ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
     return read_share(config, settings.share);
 }
 
-static_assert(kMostRelay / 2 / kLeastSlot <= Credits::kMostSlots);
+static_assert(kMostRelay / 2 / kLeastSlot <= SlotCredits::kMostSlots);
 
 } // namespace
 

@@ -10,9 +10,8 @@
 
 namespace fuselink {
 
-Path::Path(BulkSender &sender_, Rail &rail_, const wire::RailRecord &remote_,
-           const Books &books)
-    : sender(sender_), rail(rail_), remote(remote_), hook{},
+Path::Path(Rail &rail_, const wire::RailRecord &remote_, const Books &books)
+    : rail(rail_), remote(remote_), hook{},
       weight(remote_.bytes_per_second != 0 ?
                  std::min(rail_.speed(), double(remote_.bytes_per_second)) :
                  rail_.speed()),

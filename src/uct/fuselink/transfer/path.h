@@ -14,14 +14,15 @@
 
 namespace fuselink {
 
-class BulkSender;
 class Host;
 class LoadView;
+class PathRoom;
 class Rail;
 class RoomQueue;
 struct Chunk;
 
-/** A way for bulk data to one peer: one of our rails to one of its rails. */
+/** A way for bulk data to one peer: one of our rails to one of its rails. Belongs to
+ *  a PathSet; what is in it, and whose each member is, stands beside each. */
 struct Path {
     enum class State : uint8_t {
         Idle,
@@ -29,15 +30,16 @@ struct Path {
         Ready,
         Out,     /* did not connect, about to be removed */
         Broken,  /* what is under way ends */
-        Told,    /* the peer is to say that it is quiet: see mend.cc */
-        Resting, /* connects again later */
+        Draining, /* the peer is to say that it is drained: path_recovery.h */
+        Backoff, /* connects again later */
     };
 
     struct Hook {
         uct_pending_req_t req; /* first: UCX gives back a pointer to it */
         Path             *path;
+        PathRoom         *room;
         bool              queued = false;
-        bool              running = false; /* inside on_hook() */
+        bool              running = false; /* inside its callback */
     };
 
     /** Where it is noted what is in flight. */
@@ -47,8 +49,7 @@ struct Path {
         RoomQueue  &room;
     };
 
-    Path(BulkSender &sender, Rail &rail, const wire::RailRecord &remote,
-         const Books &books);
+    Path(Rail &rail, const wire::RailRecord &remote, const Books &books);
     ~Path();
 
     /* A chunk begins on the path; it has arrived, or never will. */
@@ -59,47 +60,50 @@ struct Path {
     /** What it would carry if it had its NIC for itself. */
     sched::Rate full_rate() const;
 
-    bool     link_owns() const { return link && ep == link->ep(); }
+    bool     pair_owns() const { return pair && ep == pair->ep(); }
     /** The interface of `ep`, in the poller. */
     unsigned poll_index() const;
 
-    BulkSender      &sender;
     Rail            &rail;
     wire::RailRecord remote;
     State            state = State::Idle;
-    uct_ep_h         ep    = nullptr; /* of `link`, or our own */
-    std::unique_ptr<QueuePair> link;  /* rails whose endpoints are connected
-                                         to endpoints */
+    uct_ep_h         ep    = nullptr; /* of `pair`, or our own */
+    std::unique_ptr<QueuePair> pair;  /* rails that connect endpoint to
+                                         endpoint */
     /* Data goes by messages: the rail has no put, or no queue pair was left
      * for this path. */
     bool             by_messages = false;
+    /* PathRoom's. */
     bool             blocked = false; /* no room on the rail */
     bool             connected = false; /* the rail took something, or would */
     bool             retry  = false; /* look for room from progress */
+    Hook             hook;
     bool             broken = false; /* the rail said so */
     bool             cancelled = false;
     unsigned         serving = 0; /* puts for gets, not acknowledged */
-    Hook             hook;
     sched::Rate      weight; /* reported speed */
     sched::RateMeter meter;
     uint64_t         chunks = 0;
     double           planned = 0; /* bytes that a plan still wants here */
 
-    /* Announcements of chunks of gets; each must follow its chunk on this
-     * path and go before the next one. */
-    std::deque<wire::ChunkLanded> markers;
+    /* CompletionNotices': for chunks of gets; each must follow its chunk on this
+     * path and go before the next one. And those sent that the peer may not have
+     * seen, for when the path breaks: of a path that keeps order it has those
+     * before a put that was acknowledged. */
+    std::deque<wire::ChunkLanded> notices;
+    std::deque<wire::ChunkLanded> unseen;
 
-    /* Chunks that go by messages: those with parts to send, those whose
-     * acknowledgement is awaited; in order. */
+    /* MessageTx's: chunks with parts to send, and those whose acknowledgement is
+     * awaited; in order. */
     std::deque<Chunk *> parts;
     std::deque<Chunk *> unacked;
     uint32_t            chunk_number = 0;
 
-    /* For when it breaks. Markers that the peer may not have seen: of a path
-     * that keeps order it has those before a put that was acknowledged. */
-    std::deque<wire::ChunkLanded> announced;
-    std::deque<Chunk *> lost;      /* broke with it */
+    /* ChunkTx's. */
+    std::deque<Chunk *> lost;       /* broke with it */
     unsigned            on_nic = 0; /* chunks that the NIC has */
+
+    /* PathRecovery's. */
     unsigned            breaks = 0; /* in a row */
     ucs_status_t        why = UCS_OK;
     sched::Nanos        until; /* what it waits for may take so long */

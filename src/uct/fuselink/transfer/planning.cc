@@ -43,7 +43,7 @@ uint64_t key_of(uint64_t peer, const Path &path)
 void Planning::see(const BulkSender &sender)
 {
     for (const auto &path : sender.paths()) {
-        if (!sender.in_play(*path)) {
+        if (!sender.paths().in_play(*path)) {
             continue;
         }
         const uint64_t key = key_of(sender.connection().uuid(), *path);
@@ -70,7 +70,7 @@ void Planning::collect()
     receivers_.clear();
     ways_.clear();
     peers_.for_each_sender([this](BulkSender &sender) {
-        sender.drop_plan();
+        sender.paths().drop_plan();
         if (sender.connection().failed() || sender.backlog() == 0) {
             return;
         }
@@ -139,7 +139,8 @@ bool Planning::solve()
         return false;
     }
     for (size_t i = 0; i < senders_.size(); ++i) {
-        senders_[i].sender->take_plan(planner_->split(static_cast<uint32_t>(i)));
+        senders_[i].sender->paths().take_plan(
+            planner_->split(static_cast<uint32_t>(i)));
     }
     return true;
 }

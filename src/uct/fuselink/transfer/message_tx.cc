@@ -1,10 +1,9 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "message_tx.h"
 
-/* BulkSender: chunks that go by messages, on rails without a put. */
+#include "chunk.h"
 
-#include "bulk.h"
-
-
+#include <algorithm>
 #include <cstring>
 
 namespace fuselink {
@@ -27,9 +26,7 @@ size_t pack_part(void *dest, void *arg)
 
 } // namespace
 
-/* Sends what the path has room for. False if it has no more: then it is
- * blocked until it has. */
-bool BulkSender::send_parts(Path &path)
+bool MessageTx::send(Path &path)
 {
     const LowerIface &iface = path.by_messages ? path.rail.hello() :
                                                  path.rail.control();
@@ -53,10 +50,10 @@ bool BulkSender::send_parts(Path &path)
             part.data      = reinterpret_cast<const char *>(&in_slot);
             part.length    = sizeof(in_slot);
         } else {
-            part.data   = data(*chunk) + chunk->sent;
+            part.data   = chunk->data() + chunk->sent;
             part.length = part_length;
         }
-        part.header.sender     = env_.rails.uuid();
+        part.header.sender     = own_;
         part.header.session    = connection_.session();
         part.header.chunk      = chunk->number;
         part.header.place      = static_cast<uint8_t>(
@@ -79,11 +76,11 @@ bool BulkSender::send_parts(Path &path)
                                        static_cast<uint8_t>(wire::RailAm::Data),
                                        pack_part, &part, 0);
         if (sent == UCS_ERR_NO_RESOURCE) {
-            block(path);
+            room_.block(path);
             return false;
         }
         if (sent < 0) {
-            post_failed(path, static_cast<ucs_status_t>(sent));
+            recovery_.post_failed(path, static_cast<ucs_status_t>(sent));
             return false;
         }
         chunk->sent += part_length;
@@ -95,50 +92,19 @@ bool BulkSender::send_parts(Path &path)
     return path.usable();
 }
 
-void BulkSender::on_chunk_ack(const wire::ChunkAck &ack)
+Chunk *MessageTx::take_acknowledged(const wire::ChunkAck &ack)
 {
-    for (auto &path : paths_) {
-        if (path->rail.index() != ack.rail ||
-            path->remote.index != ack.remote) {
-            continue;
-        }
-        if (path->unacked.empty() ||
-            path->unacked.front()->number != ack.chunk) {
-            break;
-        }
+    Path *path = paths_.find(ack.rail, ack.remote,
+                             [](const Path &) { return true; });
+    if (path != nullptr && !path->unacked.empty() &&
+        path->unacked.front()->number == ack.chunk) {
         Chunk *chunk = path->unacked.front();
         path->unacked.pop_front();
-        ucs_status_t status = ack.status == UCS_OK ? UCS_OK :
-                                                     UCS_ERR_IO_ERROR;
-        if (chunk->in_slot) {
-            credits_.emptied(chunk->loan, ack.keeps_slot != 0);
-            slot_step(chunk, status);
-            room_again();
-        } else {
-            chunk->comp.status = status;
-            chunk_done(chunk);
-        }
-        return;
+        return chunk;
     }
     ucs_debug("fuselink: peer %016lx acknowledges a chunk that was not sent",
               connection_.uuid());
-}
-
-/* The peer has failed: nobody will acknowledge these. */
-void BulkSender::abandon_parts(Path &path, ucs_status_t status)
-{
-    for (auto *list : {&path.parts, &path.unacked}) {
-        while (!list->empty()) {
-            Chunk *chunk = list->front();
-            list->pop_front();
-            if (chunk->in_slot) {
-                slot_step(chunk, status); /* its put ends by itself */
-            } else {
-                chunk->comp.status = status;
-                chunk_done(chunk);
-            }
-        }
-    }
+    return nullptr;
 }
 
 } // namespace fuselink

@@ -1,0 +1,216 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "chunk_selector.h"
+
+#include "../sched/window.h"
+#include "chunk.h"
+#include "chunk_length.h"
+
+#include <algorithm>
+
+namespace fuselink {
+
+/* Paths that could carry the bytes, and how. */
+struct ChunkSelector::Candidates {
+    sched::PathViews room;
+    Path            *paths[sched::max_paths];
+    TxMethod         methods[sched::max_paths];
+    bool             direct[sched::max_paths]; /* reads the GPU's memory */
+    size_t           count = 0;
+    bool             full  = false; /* a NIC has as much as it should */
+    bool             waits_for_nic = false; /* one may read the GPU's memory */
+};
+
+/* Before paths are looked at: what is known of them. */
+void ChunkSelector::refresh(sched::Nanos now)
+{
+    loads_.refresh(now);
+    planning_.refresh(now);
+    if (ucs_unlikely(recovery_.active())) {
+        recovery_.revive(now);
+    }
+    const size_t backlog = transfers_.backlog();
+    if (!settings_.fixed_weights && query_.due(backlog, now)) {
+        query_.ask(backlog, now);
+    }
+}
+
+/* Adds the view of a path that the policy gets. */
+void ChunkSelector::show(Path &path, bool open, sched::Nanos now,
+                         Candidates &candidates)
+{
+    sched::PathView &view = candidates.room.at[candidates.count];
+    view = sched::view_of(path.meter, now, settings_.limits, open);
+    view.overhead += path.rail.far_overhead();
+    view.planned   = path.planned;
+    if (settings_.fixed_weights) {
+        view.rate   = path.weight;
+        view.window = sched::window_for(path.weight, settings_.limits);
+        return;
+    }
+    candidates.full |= path.rail.nic.show(path.meter, now, settings_.limits,
+                                          loads_.borrow_max(), view);
+    if (ucs_unlikely(query_.known(now))) {
+        query_.show(path.remote.index, view);
+    }
+}
+
+/* Looks at all paths in play. `copied`: the bytes are in the host's memory. False if
+ * the connection has failed. */
+bool ChunkSelector::collect(Transfer &transfer,
+                            const RetransmitSegment *segment, bool copied,
+                            sched::Nanos now, Candidates &candidates)
+{
+    /* It waits for a copy that has not begun, or for a NIC that needs none. */
+    const bool uncopied = transfer.from_gpu && segment == nullptr &&
+                          transfer.staged == nullptr;
+    for (auto &candidate : paths_) {
+        Path &path = *candidate;
+        if (!paths_.in_play(path)) {
+            continue;
+        }
+        bool ready = path.state == Path::State::Ready ||
+                     wireup_.connect(path);
+        TxMethod method = ucs_likely(!connection_.failed()) ?
+                              methods_.method(transfer, path) :
+                              TxMethod::None;
+        if (connection_.failed()) {
+            return false; /* and the transfer may have ended */
+        }
+        if (method == TxMethod::None) {
+            continue;
+        }
+        const bool direct = ucs_unlikely(transfer.from_gpu) &&
+                            segment == nullptr &&
+                            methods_.may_read_gpu(transfer, path, method);
+        candidates.waits_for_nic =
+            candidates.waits_for_nic ||
+            (ucs_unlikely(uncopied) &&
+             methods_.may_read_gpu_soon(transfer, path, method));
+        if (ucs_unlikely(transfer.from_gpu) && !direct &&
+            method != TxMethod::NotYet &&
+            !methods_.may_read_copy(path, method)) {
+            method = TxMethod::Messages; /* it reads the GPU's memory, not
+                                            ours */
+        }
+        bool open = ready && !path.blocked && method != TxMethod::NotYet &&
+                    (ucs_likely(copied) || direct);
+        candidates.paths[candidates.count]   = &path;
+        candidates.methods[candidates.count] = method;
+        candidates.direct[candidates.count]  = direct;
+        show(path, open, now, candidates);
+        ++candidates.count;
+    }
+    return true;
+}
+
+/* No path can carry the bytes as they are. */
+TxDecision::Verdict ChunkSelector::without_candidates(const Transfer &transfer,
+                                                      bool is_segment)
+{
+    const bool whole = paths_.any_usable();
+    if (!is_segment && (!recovery_.active() || whole) &&
+        transfer.rest() == transfer.length && !wireup_.leaves_out()) {
+        return TxDecision::Verdict::Never;
+    }
+    if (recovery_.active()) {
+        /* No path is whole, or none that can: TCP cannot read what a get has
+         * begun to. */
+        pump_.starve();
+    }
+    return whole ? TxDecision::Verdict::Pass : TxDecision::Verdict::Wait;
+}
+
+/* Of what the policy wants, as many bytes as the method takes at once. */
+size_t ChunkSelector::length(const Transfer &transfer,
+                             const TxDecision &decision, size_t wanted,
+                             size_t remaining, bool is_segment) const
+{
+    const Path &path   = *decision.path;
+    size_t      length = std::min(wanted, remaining);
+    if (decision.method == TxMethod::Slot) {
+        length = std::min(length, credits_.size());
+    }
+    const auto &cap = path.rail.control().attr().cap;
+    if (path.rail.reads() && !path.by_messages) {
+        length = std::min(length, transfer.kind == Transfer::Kind::Get ?
+                                      cap.get.max_zcopy : cap.put.max_zcopy);
+    }
+    if (ucs_likely(!transfer.from_gpu) || is_segment) {
+        return length;
+    }
+    const size_t least = settings_.limits.min_chunk.count();
+    if (decision.direct) { /* nothing of what is copied */
+        return without_remainder(length, transfer.tail - transfer.staged_until,
+                                 least,
+                                 decision.method == TxMethod::Slot ?
+                                     credits_.size() : cap.put.max_zcopy);
+    }
+    /* No more than there is of what was copied at once, which is about as long as
+     * a chunk. */
+    const StagingSegment &staged = *transfer.staged;
+    return without_remainder(length,
+                             staged.offset + staged.length - transfer.assigned,
+                             least,
+                             decision.method == TxMethod::Slot ?
+                                 credits_.size() : SIZE_MAX);
+}
+
+TxDecision ChunkSelector::next(Transfer &transfer,
+                               const RetransmitSegment *segment)
+{
+    using Verdict = TxDecision::Verdict;
+    TxDecision decision;
+    const StagingSegment *copy   = segment != nullptr ? segment->staged :
+                                                        transfer.staged;
+    const bool            copied = !transfer.from_gpu ||
+                                   (copy != nullptr && !copy->copying);
+    if (ucs_unlikely(!copied && (segment != nullptr ||
+                                 !methods_.any_for_gpus()))) {
+        decision.verdict = segment != nullptr ? Verdict::Pass : Verdict::Wait;
+        return decision; /* until it is copied */
+    }
+    const sched::Nanos now = host_.now();
+    Candidates         candidates;
+    refresh(now);
+    if (!collect(transfer, segment, copied, now, candidates)) {
+        return decision;
+    }
+    if (candidates.count == 0) {
+        decision.verdict = without_candidates(transfer, segment != nullptr);
+        return decision;
+    }
+    const size_t remaining    = segment != nullptr ? segment->length :
+                                                     transfer.rest();
+    transfer.demand.remaining = sched::Bytes(remaining);
+    transfer.demand.planned   = paths_.planned();
+    transfer.demand.backlog   = sched::Bytes(transfers_.backlog() - remaining);
+    sched::Choice choice =
+        settings_.policy->next({candidates.room.at, candidates.count},
+                               transfer.demand, settings_.limits);
+    if (!choice) {
+        if (candidates.full) {
+            pump_.await_room();
+        }
+        /* With nothing on its way the policy waits for a NIC that others may
+         * have copies for. */
+        const bool uncopied = transfer.from_gpu && segment == nullptr &&
+                              transfer.staged == nullptr;
+        if (uncopied && (!candidates.waits_for_nic || pump_.idle())) {
+            decision.verdict = Verdict::Pass;
+        }
+        return decision;
+    }
+    if (ucs_unlikely(traces_)) {
+        seen_         = candidates.room.at[choice.path];
+        decision.seen = &seen_;
+    }
+    decision.verdict = Verdict::Send;
+    decision.path    = candidates.paths[choice.path];
+    decision.method  = candidates.methods[choice.path];
+    decision.direct  = candidates.direct[choice.path];
+    decision.length  = length(transfer, decision, choice.length.count(),
+                              remaining, segment != nullptr);
+    return decision;
+}
+
+} // namespace fuselink

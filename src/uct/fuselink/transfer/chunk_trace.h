@@ -1,0 +1,60 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TRANSFER_CHUNK_TRACE_H
+#define FUSELINK_TRANSFER_CHUNK_TRACE_H
+
+#include "../host/host.h"
+#include "../watch/trace.h"
+#include "chunk.h"
+#include "path.h"
+
+namespace fuselink {
+
+/** Notes chunks to one peer in the trace, if the user asked for one. One thread at a
+ *  time (the worker's). */
+class ChunkTrace {
+public:
+    /** The others outlive this. `trace`: null if there is none; `peer`: its
+     *  identity. */
+    ChunkTrace(Trace *trace, const Host &host, uint64_t peer)
+        : trace_(trace), host_(host), peer_(peer)
+    {
+    }
+
+    bool    on() const { return trace_ != nullptr; }
+    /** For begin(): before the chunk is posted. Only if on(). */
+    int64_t now() const { return host_.now().count(); }
+
+    /** What was posted, when, and what spoke for its path. Only if on(). */
+    void begin(Chunk &chunk, int64_t since, const sched::PathView &seen)
+    {
+        const Transfer &transfer = *chunk.transfer;
+        Trace::Event    event;
+        event.start  = since;
+        event.peer   = peer_;
+        event.length = chunk.length;
+        event.kind   = transfer.kind == Transfer::Kind::Put ? Trace::Kind::Put :
+                       transfer.kind == Transfer::Kind::Get ? Trace::Kind::Get :
+                                                              Trace::Kind::Serve;
+        event.rail   = chunk.path->rail.index();
+        event.remote = chunk.path->remote.index;
+        event.planned = transfer.demand.planned;
+        Trace::describe(seen, event);
+        chunk.traced = trace_->begin(event);
+    }
+    /** It is over; nothing if it is not in the trace. */
+    void end(const Chunk &chunk, bool arrived)
+    {
+        if (ucs_unlikely(chunk.traced != 0)) {
+            trace_->end(chunk.traced, now(), arrived);
+        }
+    }
+
+private:
+    Trace         *trace_;
+    const Host    &host_;
+    const uint64_t peer_;
+};
+
+} // namespace fuselink
+
+#endif

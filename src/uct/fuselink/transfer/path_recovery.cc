@@ -1,0 +1,231 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "path_recovery.h"
+
+#include "chunk.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+/* For completions of a connection that was told to give up. */
+constexpr sched::Nanos kEnd = sched::Nanos::millis(1000);
+/* The first backoff, ms. Each is twice as long as the one before, up to 4 s. */
+constexpr int64_t  kBackoff     = 500;
+constexpr unsigned kMostDoubles = 3;
+/* A peer has failed when all paths have broken so often in a row. */
+constexpr unsigned kMostBreaks = 4;
+
+/* False if it has to be tried again: a queue pair that is told to give up may
+ * need a place in its queue for that. */
+bool cancel(uct_ep_h ep)
+{
+    return uct_ep_flush(ep, UCT_FLUSH_FLAG_CANCEL, nullptr) !=
+           UCS_ERR_NO_RESOURCE;
+}
+
+} // namespace
+
+void PathRecovery::post_failed(Path &path, ucs_status_t status)
+{
+    if (is_calls_error(status)) {
+        path.broken = true;
+        connection_.fail(status);
+    } else {
+        break_path(path, status);
+    }
+}
+
+void PathRecovery::break_path(Path &path, ucs_status_t status)
+{
+    if (!path.usable() || connection_.failed()) {
+        return;
+    }
+    path.broken = true;
+    ucs_debug("fuselink: path to %016lx breaks: %s -> %s: %s",
+              connection_.uuid(), path.rail.name().c_str(),
+              path.remote.name.c_str(), ucs_status_string(status));
+    path.state   = Path::State::Broken;
+    path.why     = status;
+    path.planned = 0;
+    path.blocked = path.retry = false;
+    path.until   = host_.now() + kEnd;
+    ++broken_;
+    paths_.drop_plan();
+    connection_.defer();
+}
+
+bool PathRecovery::advance()
+{
+    for (auto &path : paths_) {
+        advance(*path);
+    }
+    if (std::none_of(paths_.begin(), paths_.end(), [](const auto &path) {
+            return path->state == Path::State::Ready ||
+                   path->breaks < kMostBreaks;
+        })) {
+        ucs_warn("fuselink: no rail reaches peer %016lx any more: each of its "
+                 "%zu paths has failed %u times in a row", connection_.uuid(),
+                 paths_.size(), kMostBreaks);
+        return false;
+    }
+    return true;
+}
+
+void PathRecovery::advance(Path &path)
+{
+    if (connection_.failed()) {
+        return;
+    }
+    if (path.state != Path::State::Broken) {
+        return; /* the peer's answer, or the next transfer, brings it on */
+    }
+    uct_ep_h ep = path.ep == nullptr && path.pair ? path.pair->ep() : path.ep;
+    if (ep != nullptr && !path.cancelled) {
+        path.cancelled = cancel(ep);
+        if (path.cancelled) {
+            /* The call may take long itself. */
+            path.until = host_.now() + kEnd;
+        }
+    }
+    if (path.on_nic == 0 || host_.now() > path.until) {
+        drain_completions(path);
+        if (!connection_.failed()) {
+            tear_down(path);
+        }
+    } else {
+        connection_.defer();
+    }
+}
+
+/* Nothing comes from or goes to this end any more. */
+void PathRecovery::tear_down(Path &path)
+{
+    uct_ep_h ep = path.pair_owns() ? nullptr : path.ep;
+    path.ep     = nullptr;
+    if (ep != nullptr) {
+        endpoints_.destroy(ep); /* may lose chunks */
+    }
+    if (path.pair) {
+        path.pair->reset();
+    }
+    path.hook.queued = false;
+    path.state       = Path::State::Draining;
+    listener_.on_torn_down(path);
+    wire::PathBroken message{};
+    message.header.type = static_cast<uint8_t>(wire::ControlType::PathBroken);
+    message.rail        = path.remote.index;
+    message.from        = path.rail.index();
+    message.next        = path.chunk_number;
+    connection_.send_control(&message, sizeof(message));
+    pump_.room_again();
+}
+
+/* Every put of the path into slots has ended, as those of a connection do that is
+ * gone. */
+bool PathRecovery::puts_ended(const Path &path) const
+{
+    for (const auto *list : {&path.unacked, &path.parts}) {
+        for (const Chunk *chunk : *list) {
+            if (chunk->in_slot && chunk->waits != 1) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+void PathRecovery::on_path_quiet(const wire::PathQuiet &message)
+{
+    Path *found = paths_.find(message.rail, message.from, [](const Path &path) {
+        return path.state == Path::State::Draining;
+    });
+    if (found == nullptr) {
+        ucs_debug("fuselink: peer %016lx is quiet on a path that is whole",
+                  connection_.uuid());
+        return;
+    }
+    Path &path = *found;
+    if (!puts_ended(path)) {
+        ucs_error("fuselink: rail %s does not end a put of a connection "
+                  "that is gone", path.rail.name().c_str());
+        connection_.fail(UCS_ERR_IO_ERROR);
+        return;
+    }
+    /* Only now: a peer that has gone does not answer, and needs no line for
+     * each of its connections. */
+    if (path.breaks == 0) {
+        ucs_warn("fuselink: rail %s to %s of peer %016lx has failed (%s): its "
+                 "data goes over the other rails until it connects again",
+                 path.rail.name().c_str(), path.remote.name.c_str(),
+                 connection_.uuid(), ucs_status_string(path.why));
+    }
+    path.state = Path::State::Backoff;
+    path.until = host_.now() +
+                 sched::Nanos::millis(kBackoff
+                                      << std::min(path.breaks, kMostDoubles));
+    path.breaks += path.breaks < kMostBreaks;
+    listener_.on_drained(path, message.seen);
+    connection_.defer();
+    pump_.pump();
+}
+
+/* Not before the peer has our answer, if the pair broke at both ends: it takes no
+ * question until then, and a new pair would keep us from being drained. */
+void PathRecovery::revive(sched::Nanos now)
+{
+    for (auto &path : paths_) {
+        if (path->state == Path::State::Backoff && now >= path->until &&
+            !rx_.owes_quiet(path->remote.index, path->rail.index())) {
+            path->state     = Path::State::Idle;
+            path->cancelled = path->broken = path->connected = false;
+            path->chunks    = 0;
+            --broken_;
+        }
+    }
+}
+
+bool PathRecovery::backs_off() const
+{
+    return std::any_of(paths_.begin(), paths_.end(), [](const auto &path) {
+        return path->state == Path::State::Backoff;
+    });
+}
+
+void PathRecovery::carries_again(Path &path)
+{
+    path.breaks = 0;
+    ucs_info("fuselink: rail %s to %s of peer %016lx carries data again",
+             path.rail.name().c_str(), path.remote.name.c_str(),
+             connection_.uuid());
+}
+
+void PathRecovery::on_peer_broke(uint8_t own, uint8_t remote)
+{
+    for (auto &path : paths_) {
+        if (path->rail.index() == own && path->remote.index == remote &&
+            path->pair && path->pair->ep() != nullptr) {
+            break_path(*path, UCS_ERR_CONNECTION_RESET);
+        }
+    }
+}
+
+bool PathRecovery::torn_down(uint8_t own, uint8_t remote) const
+{
+    return paths_.find(own, remote, [](const Path &path) {
+        return path.pair && path.pair->ep() != nullptr;
+    }) == nullptr;
+}
+
+void PathRecovery::cancel_in_flight(bool all)
+{
+    for (auto &path : paths_) {
+        if (path->ep == nullptr || path->cancelled ||
+            (path->serving != 0 && !path->broken && !all)) {
+            continue;
+        }
+        path->cancelled = cancel(path->ep);
+    }
+}
+
+} // namespace fuselink

@@ -1,0 +1,100 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "path_set.h"
+
+#include "../rail/pairs.h"
+
+#include <algorithm>
+
+namespace fuselink {
+
+size_t PathSet::set_table(const wire::RailTable &table)
+{
+    table_       = table;
+    table_known_ = true;
+    for (const auto &remote : table.rails) {
+        Rail::Route route = Rail::route_to(host_.network(), remote,
+                                           rails_.uuid(), table.uuid);
+        for (const auto &rail : rails_.list()) {
+            if (rail->traits().routed_by_ip && rail->reaches(remote, route)) {
+                add(*rail, remote);
+            }
+        }
+    }
+    for (const RailPair &pair : pair_rails(rails_.list(), table.rails)) {
+        add(*pair.own, *pair.remote);
+    }
+    return paths_.size();
+}
+
+void PathSet::add(Rail &rail, const wire::RailRecord &remote)
+{
+    if (paths_.size() == sched::max_paths) {
+        return;
+    }
+    ucs_debug("fuselink: path to %016lx: %s -> %s", connection_.uuid(),
+              rail.name().c_str(), remote.name.c_str());
+    auto path = std::make_unique<Path>(rail, remote, books_);
+    if (rail.by_ep()) {
+        path->pair = std::make_unique<QueuePair>(connection_, endpoints_, rail,
+                                                 remote, QueuePair::Use::Bulk);
+    }
+    path->by_messages = rail.by_messages();
+    reads_            = reads_ || rail.reads();
+    streams_          = streams_ || rail.traits().stream;
+    paths_.push_back(std::move(path));
+}
+
+uint8_t PathSet::memory_slot(uint8_t rail) const
+{
+    for (const auto &remote : table_.rails) {
+        if (remote.index == rail) {
+            return remote.memory;
+        }
+    }
+    return wire::RailRecord::kNoKeys;
+}
+
+bool PathSet::in_play(const Path &path) const
+{
+    return path.usable() &&
+           (ucs_likely(!path.rail.standby) ||
+            std::none_of(paths_.begin(), paths_.end(), [](const auto &other) {
+                return other->usable() && !other->rail.standby;
+            }));
+}
+
+bool PathSet::any_usable() const
+{
+    return std::any_of(paths_.begin(), paths_.end(),
+                       [](const auto &path) { return path->usable(); });
+}
+
+bool PathSet::written_in_place() const
+{
+    return std::any_of(paths_.begin(), paths_.end(), [](const auto &path) {
+        return !path->rail.reads() && !path->rail.by_messages();
+    });
+}
+
+uint32_t PathSet::preferred(uint32_t turn) const
+{
+    uint32_t near[sched::max_paths];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < paths_.size(); ++i) {
+        if (paths_[i]->rail.near()) {
+            near[count++] = i;
+        }
+    }
+    return count != 0 ? near[turn % count] : turn;
+}
+
+void PathSet::take_plan(std::span<const double> split)
+{
+    size_t i = 0;
+    for (const auto &path : paths_) {
+        path->planned = in_play(*path) ? split[i++] : 0;
+    }
+    planned_ = true;
+}
+
+} // namespace fuselink

@@ -1,0 +1,108 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TRANSFER_PATH_SET_H
+#define FUSELINK_TRANSFER_PATH_SET_H
+
+#include "../conn/connection.h"
+#include "../conn/endpoints.h"
+#include "../rail/rails.h"
+#include "../wire/address.h"
+#include "path.h"
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace fuselink {
+
+/**
+ * The paths to one peer: which there are, by the peer's table of rails and ours,
+ * and which of them are in play. Connecting them is PathWireup's, and what is to
+ * happen when they break PathRecovery's.
+ *
+ * The order of paths stays but for those that are removed. One thread at a time
+ * (the worker's).
+ */
+class PathSet {
+public:
+    using List = std::vector<std::unique_ptr<Path>>;
+
+    /** All outlive this. */
+    PathSet(Connection &connection, Endpoints &endpoints, const Rails &rails,
+            Host &host, const Path::Books &books)
+        : connection_(connection), endpoints_(endpoints), rails_(rails),
+          host_(host), books_(books)
+    {
+    }
+    PathSet(const PathSet &)            = delete;
+    PathSet &operator=(const PathSet &) = delete;
+
+    /** The peer's rails are known: makes the paths. Returns how many. */
+    size_t set_table(const wire::RailTable &table);
+    /** The peer's rails. */
+    const wire::RailTable &table() const { return table_; }
+    bool table_known() const { return table_known_; }
+    /** The slot of the peer's memory keys for one of its rails. */
+    uint8_t memory_slot(uint8_t rail) const;
+
+    const List    &list() const { return paths_; }
+    List::iterator begin() { return paths_.begin(); }
+    List::iterator end() { return paths_.end(); }
+    List::const_iterator begin() const { return paths_.begin(); }
+    List::const_iterator end() const { return paths_.end(); }
+    size_t         size() const { return paths_.size(); }
+    bool           empty() const { return paths_.empty(); }
+    /** Returns the path behind the one that is removed. */
+    List::iterator erase(List::iterator it) { return paths_.erase(it); }
+
+    /** The first from our rail `own` to the peer's `remote` that `fn` takes;
+     *  nullptr if there is none. */
+    template <typename Fn>
+    Path *find(uint8_t own, uint8_t remote, Fn &&fn) const
+    {
+        for (const auto &path : paths_) {
+            if (path->rail.index() == own && path->remote.index == remote &&
+                fn(*path)) {
+                return path.get();
+            }
+        }
+        return nullptr;
+    }
+
+    /** It did not fail to connect, and is no standby that others replace. */
+    bool in_play(const Path &path) const;
+    bool any_usable() const;
+    /** Some path's NIC can read the peer's memory. */
+    bool reads() const { return reads_; }
+    /** Some path is a stream. */
+    bool streams() const { return streams_; }
+    /** Gets are answered by puts into our memory, on some path. */
+    bool written_in_place() const;
+
+    /** The path that a transfer prefers, all else being equal, if those whose NIC
+     *  is near take `turn`s. */
+    uint32_t preferred(uint32_t turn) const;
+
+    /** How to divide what waits, by path that is in_play(); bytes. */
+    void take_plan(std::span<const double> split);
+    void drop_plan() { planned_ = false; }
+    bool planned() const { return planned_; }
+
+private:
+    void add(Rail &rail, const wire::RailRecord &remote);
+
+    Connection       &connection_;
+    Endpoints        &endpoints_;
+    const Rails      &rails_;
+    Host             &host_;
+    const Path::Books books_;
+    List              paths_;
+    wire::RailTable   table_; /* of the peer */
+    bool              table_known_ = false;
+    bool              reads_       = false;
+    bool              streams_     = false;
+    bool              planned_     = false; /* what waits */
+};
+
+} // namespace fuselink
+
+#endif

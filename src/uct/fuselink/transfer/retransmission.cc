@@ -1,0 +1,109 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "retransmission.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+/* A peer has failed when the same bytes were lost with so many paths: most likely
+ * because of these bytes. */
+constexpr uint8_t kMostTries = 3;
+
+} // namespace
+
+void Retransmission::on_drained(Path &path, uint32_t seen)
+{
+    for (Chunk *chunk : chunks_.take_lost(path, seen)) {
+        Transfer &transfer  = *chunk->transfer;
+        bool      announced = chunk->serves_in_place() &&
+                              wire::chunk_before(chunk->number, seen);
+        if (transfer.status == UCS_OK && !announced) {
+            requeue(*chunk);
+            continue;
+        }
+        chunks_.free(*chunk);
+        transfers_.part_ended(transfer);
+    }
+}
+
+void Retransmission::requeue(Chunk &chunk)
+{
+    const auto tries = static_cast<uint8_t>(chunk.tries + 1);
+    queue_.push({chunk.transfer, chunk.offset, chunk.length, tries, nullptr});
+    chunks_.free(chunk);
+    if (tries == kMostTries) {
+        ucs_warn("fuselink: %u connections to peer %016lx broke with the same "
+                 "bytes: given up", kMostTries, connection_.uuid());
+        connection_.fail(UCS_ERR_IO_ERROR);
+    }
+}
+
+void Retransmission::send()
+{
+    size_t passed = 0;
+    while (passed < queue_.size() && !connection_.failed()) {
+        RetransmitSegment segment  = queue_.front();
+        Transfer         &transfer = *segment.transfer;
+        if (!memory_.still_there(transfer, segment.offset, segment.length)) {
+            transfers_.stop(transfer, UCS_ERR_INVALID_ADDR);
+            continue;
+        }
+        const TxDecision decision = selector_.next(transfer, &segment);
+        if (decision.verdict == TxDecision::Verdict::Wait) {
+            return;
+        }
+        queue_.take(); /* posting may end the transfer's others */
+        if (decision.verdict != TxDecision::Verdict::Send) {
+            queue_.defer(segment);
+            ++passed;
+            continue;
+        }
+        passed = 0;
+        if (chunks_.post(transfer, decision, &segment)) {
+            segment.offset += decision.length;
+            segment.length -= decision.length;
+        }
+        if (segment.length != 0 && transfer.status == UCS_OK) {
+            queue_.put_back(segment);
+            continue;
+        }
+        staging_.release(segment.staged);
+        queue_.sent(segment.length); /* what is left is given up */
+        transfers_.part_ended(transfer);
+    }
+}
+
+void Retransmission::copy()
+{
+    if (!paths_.any_usable()) {
+        pump_.starve(); /* for a path, then for copies */
+        return;
+    }
+    size_t copied = 0;
+    for (size_t i = 0; i < queue_.size() && copied < staging_.most_ahead() &&
+                       !connection_.failed(); ++i) {
+        const RetransmitSegment &segment  = queue_.at(i);
+        Transfer                &transfer = *segment.transfer;
+        if (!transfer.from_gpu || segment.staged != nullptr ||
+            !memory_.still_there(transfer, segment.offset, segment.length)) {
+            copied += segment.staged != nullptr;
+            continue;
+        }
+        const size_t length = std::min(segment.length, staging_.buffer_size());
+        StagingSegment *staged = staging_.take(transfer, segment.offset,
+                                               length);
+        if (staged == nullptr) {
+            return;
+        }
+        ++copied;
+        staged->users  = 1;
+        staged->passed = true;
+        if (queue_.split(i, length, staged)) {
+            ++transfer.outstanding;
+        }
+        staging_.copy(*staged); /* may end them all */
+    }
+}
+
+} // namespace fuselink

@@ -1,0 +1,67 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TRANSFER_TRANSFER_H
+#define FUSELINK_TRANSFER_TRANSFER_H
+
+#include "../conn/epochs.h"
+#include "../memory/remote_key.h"
+#include "../sched/policy.h"
+#include "../ucx.h"
+#include "../wire/messages.h"
+
+#include <memory>
+
+namespace fuselink {
+
+class Region;
+struct PeerUser;
+struct StagingSegment;
+
+/** A bulk operation that this process sends. Belongs to a TransferQueue. */
+struct Transfer {
+    enum class Kind : uint8_t {
+        Put,
+        Get,     /* our NICs read the peer's memory */
+        ServeGet /* we write what the peer asked for */
+    };
+
+    Kind              kind = Kind::Put;
+    const char       *buffer = nullptr;
+    uint64_t          remote = 0;
+    size_t            length = 0;
+    size_t            assigned = 0;    /* bytes given to paths, */
+    size_t            tail = 0;        /* and those from here on: NICs that read
+                                          a GPU's memory begin at the end */
+    unsigned          outstanding = 0; /* chunks not acknowledged, copies,
+                                          segments to retransmit */
+    ucs_status_t      status = UCS_OK;
+    PeerUser         *user = nullptr;  /* not ServeGet; null once it is gone */
+    uct_completion_t *comp = nullptr;  /* not ServeGet: of the user, or null */
+    wire::OpId        op{};            /* ServeGet: the peer's name for it */
+    RegionKey         own_region;      /* ServeGet: `buffer` is in it */
+    Epochs::Id        epoch = 0;       /* not ServeGet */
+    Region           *region = nullptr; /* not ServeGet: `buffer` is in it */
+    RegionKey         remote_region;    /* `remote` is in it; ServeGet: if an end
+                                           is of a GPU and NICs reach it */
+    std::shared_ptr<NicKeys> keys;      /* the same, for NICs that need them */
+    uint32_t          key_token = 0;    /* ServeGet: of its question for these */
+    sched::Demand     demand;
+    bool              from_gpu = false; /* `buffer` is memory of a GPU */
+    bool              to_gpu = false;   /* `remote` is */
+    StagingSegment   *staged = nullptr; /* what is copied of the next bytes; a
+                                           list */
+    StagingSegment   *last_staged = nullptr;
+    size_t            staged_until = 0; /* bytes whose copy has begun */
+    bool              queued = false;
+    bool              starting = false; /* inside TransferQueue::begin() */
+    bool              handed_over = false; /* meanwhile, to the peer */
+    bool              live = false;
+
+    /** Bytes not given to a path yet. */
+    size_t rest() const { return tail - assigned; }
+    /** Nothing of it is left to do. */
+    bool   over() const { return outstanding == 0 && assigned == tail; }
+};
+
+} // namespace fuselink
+
+#endif

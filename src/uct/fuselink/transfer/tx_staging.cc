@@ -1,0 +1,198 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "tx_staging.h"
+
+#include "../sched/window.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+/* Of the segments that are ahead, so many that wait for a NIC, beside one for each
+ * path, are enough: the GPU's own link keeps up, and others' are left alone. */
+constexpr size_t kEnough = 1;
+
+} // namespace
+
+/* About a chunk of the fastest path: what comes first is soon on its way, and the
+ * copies keep ahead of the NICs by little. */
+size_t TxStaging::segment_length()
+{
+    sched::Bytes longest = limits_.min_chunk;
+    for (const auto &path : paths_) {
+        if (path->usable()) {
+            sched::Bytes window = sched::window_for(path->meter, host_.now(),
+                                                    limits_);
+            longest = std::max(longest, window / 4);
+        }
+    }
+    return std::min<size_t>(longest.count(), buffer_size());
+}
+
+void TxStaging::copy_ahead()
+{
+    const size_t least   = limits_.min_chunk.count();
+    const size_t longest = buffer_size();
+    size_t       usual   = 0;
+    for (size_t turn = 0; turn < to_copy_.size() && ahead_ < most_ahead() &&
+                          !connection_.failed();) {
+        Transfer &transfer = *to_copy_[turn];
+        if (!memory_.still_there(transfer)) {
+            ++turn; /* the pump ends it, when its turn comes */
+            continue;
+        }
+        size_t rest = transfer.tail - transfer.staged_until;
+        const size_t direct = methods_.left_to_gpu_readers(transfer);
+        if (connection_.failed()) {
+            return;
+        }
+        if (rest <= direct) {
+            ++turn;
+            continue;
+        }
+        usual = usual != 0 ? usual : segment_length();
+        size_t length = std::min(usual, rest);
+        if (rest - length < least && rest <= longest) {
+            length = rest;
+        }
+        StagingSegment *segment = take(transfer, transfer.staged_until, length);
+        if (segment == nullptr) {
+            return;
+        }
+        (transfer.staged == nullptr ? transfer.staged :
+                                      transfer.last_staged->next) = segment;
+        transfer.last_staged = segment;
+        transfer.staged_until += length;
+        if (transfer.staged_until == transfer.tail) {
+            to_copy_.erase(to_copy_.begin() +
+                           static_cast<std::ptrdiff_t>(turn));
+        }
+        ++ahead_;
+        copy(*segment);
+    }
+}
+
+StagingSegment *TxStaging::take(Transfer &transfer, size_t offset,
+                                size_t length)
+{
+    Slots &slots = copies_.slots_out();
+    char  *slot  = slots.take();
+    if (slot == nullptr) {
+        if (slots.ready()) {
+            pump_.await_room();
+        } else {
+            connection_.fail(UCS_ERR_NO_MEMORY);
+        }
+        return nullptr;
+    }
+    StagingSegment *segment = free_;
+    if (segment != nullptr) {
+        free_ = segment->next;
+    } else {
+        pool_.push_back(std::make_unique<StagingSegment>());
+        segment = pool_.back().get();
+    }
+    segment->owner    = this;
+    segment->transfer = &transfer;
+    segment->offset   = offset;
+    segment->length   = length;
+    segment->slot     = slot;
+    segment->users    = 0;
+    segment->copying  = true;
+    segment->passed   = false;
+    segment->next     = nullptr;
+    return segment;
+}
+
+void TxStaging::copy(StagingSegment &segment)
+{
+    arm(segment.comp, on_copied);
+    ++segment.transfer->outstanding;
+    ++copying_;
+    ucs_status_t status = copies_.begin_out(
+        segment.slot, segment.transfer->buffer + segment.offset, segment.length,
+        ahead_ < copying_ + kEnough + paths_.size(), &segment.comp);
+    if (status != UCS_INPROGRESS) {
+        segment.comp.status = status;
+        copied(segment);
+    }
+}
+
+void TxStaging::on_copied(uct_completion_t *comp)
+{
+    auto *segment = reinterpret_cast<StagingSegment *>(comp);
+    segment->owner->copied(*segment);
+}
+
+void TxStaging::copied(StagingSegment &segment)
+{
+    Transfer    &transfer = *segment.transfer;
+    ucs_status_t status   = segment.comp.status;
+    --copying_;
+    --transfer.outstanding;
+    if (status != UCS_OK) {
+        listener_.on_copy_failed(transfer, status);
+        connection_.fail(status);
+    }
+    segment.copying = false; /* so that nobody else has let go of it */
+    let_go(segment);
+    listener_.on_copied(transfer);
+    pump_.pump();
+}
+
+void TxStaging::take_from(Transfer &transfer, size_t length)
+{
+    StagingSegment &segment = *transfer.staged;
+    if (transfer.assigned + length == segment.offset + segment.length) {
+        transfer.staged = segment.next;
+        segment.passed  = true;
+        --ahead_;
+    }
+}
+
+void TxStaging::take_from_end(Transfer &transfer, size_t length)
+{
+    transfer.tail -= length;
+    if (transfer.staged_until == transfer.tail) {
+        to_copy_.erase(std::find(to_copy_.begin(), to_copy_.end(), &transfer));
+    }
+}
+
+/* Gives the buffer back if nobody needs it any more. */
+void TxStaging::let_go(StagingSegment &segment)
+{
+    if (segment.passed && !segment.copying && segment.users == 0) {
+        copies_.slots_out().give(segment.slot);
+        segment.next = free_;
+        free_        = &segment;
+    }
+}
+
+void TxStaging::drop(Transfer &transfer)
+{
+    if (transfer.staged_until != transfer.tail) {
+        to_copy_.erase(std::find(to_copy_.begin(), to_copy_.end(),
+                                 &transfer));
+        transfer.staged_until = transfer.tail;
+    }
+    for (StagingSegment *segment = transfer.staged, *next; segment != nullptr;
+         segment = next) {
+        next            = segment->next;
+        segment->passed = true;
+        --ahead_;
+        let_go(*segment);
+    }
+    transfer.staged = nullptr;
+}
+
+void TxStaging::await()
+{
+    if (copying_ != 0 && !copies_.await([this] { return copying_ == 0; })) {
+        ucs_error("fuselink: %zu copies from a GPU do not end", copying_);
+        for (auto &segment : pool_) {
+            segment.release();
+        }
+    }
+}
+
+} // namespace fuselink
