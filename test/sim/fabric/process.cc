@@ -9,22 +9,39 @@
 namespace fuselink::sim {
 
 Process::Process(World &world, unsigned index, unsigned node, uint64_t seed,
-                 size_t arena)
+                 size_t arena, size_t gpu)
     : world_(world), index_(index), node_(node), chance_(seed, 1000 + index),
-      arena_size_(arena),
-      arena_(static_cast<uint8_t *>(calloc(1, arena)), free)
+      arena_size_(arena), device_(gpu),
+      arena_(static_cast<uint8_t *>(calloc(1, arena + gpu)), free)
 {
+}
+
+void *Process::address(size_t offset) const
+{
+    return is_on_gpu(offset) ?
+               reinterpret_cast<void *>(device_.base() + offset - arena_size_) :
+               arena_.get() + offset;
 }
 
 bool Process::in_arena(uint64_t address) const
 {
-    return address - reinterpret_cast<uintptr_t>(arena_.get()) <
-           arena_size_;
+    return device_.has(address) ||
+           address - reinterpret_cast<uintptr_t>(arena_.get()) <
+               arena_size_ + gpu_size();
 }
 
 uint64_t Process::offset(uint64_t address) const
 {
-    return address - reinterpret_cast<uintptr_t>(arena_.get());
+    return device_.has(address) ?
+               arena_size_ + address - device_.base() :
+               address - reinterpret_cast<uintptr_t>(arena_.get());
+}
+
+const uint8_t *Process::see(uint64_t address) const
+{
+    return device_.has(address) ?
+               arena_.get() + offset(address) :
+               reinterpret_cast<const uint8_t *>(address);
 }
 
 void Process::open(const void *at, size_t length)
@@ -63,9 +80,13 @@ bool Process::is_open(uint64_t address, size_t length) const
 }
 
 void Process::write(uint64_t address, const void *data, size_t length,
-                    const char *by)
+                    Hand hand, const char *by)
 {
     if (length == 0 || !alive) {
+        return;
+    }
+    if (device_.has(address) && hand == Hand::Cpu) {
+        world_.journal().violate(std::string(by) + " writes memory of a GPU");
         return;
     }
     if (in_arena(address) && !is_open(address, length)) {
@@ -76,7 +97,14 @@ void Process::write(uint64_t address, const void *data, size_t length,
             ", which its user has back");
         return;
     }
-    memcpy(reinterpret_cast<void *>(address), data, length);
+    if (hand != Hand::CopyEngine && has_gpu()) {
+        if (device_.has(address)) {
+            world_.count(Count::DirectPuts);
+        } else if (!in_arena(address)) {
+            world_.count(Count::SlotPuts);
+        }
+    }
+    memcpy(const_cast<uint8_t *>(see(address)), data, length);
 }
 
 Registration &Process::enter(uint64_t base, size_t length)

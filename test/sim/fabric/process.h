@@ -4,6 +4,7 @@
 
 #include "../world/random.h"
 #include "../world/timeline.h"
+#include "gpu.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -23,18 +24,25 @@ struct Registration {
     uint64_t base, length;
 };
 
+/** Who reads and writes memory. */
+enum class Hand : uint8_t { Cpu, Nic, CopyEngine };
+
 /**
  * A process as the kernel and the NICs know it: whether it lives, its memory, what
  * it has registered. What runs in it is a Program.
  *
- * Its user's buffers are in one arena. Whoever begins an operation that may write
- * there opens the range, and closes it when the operation has ended: whatever is
- * written to a closed range afterwards has come too late.
+ * Its user's buffers are in one arena: first those in memory of the host, then those
+ * in memory of its GPU, if it has one. The latter have an address there and are kept
+ * in the arena. Whoever begins an operation that may write there opens the range, and
+ * closes it when the operation has ended: whatever is written to a closed range
+ * afterwards has come too late.
  */
 class Process {
 public:
+    /** @param arena bytes of the host's memory
+     *  @param gpu   bytes of its GPU's memory; 0: it has no GPU */
     Process(World &world, unsigned index, unsigned node, uint64_t seed,
-            size_t arena);
+            size_t arena, size_t gpu);
 
     World         &world() const { return world_; }
     unsigned       index() const { return index_; }
@@ -60,8 +68,18 @@ public:
 
     /* --- memory --- */
 
+    /** What is in the arena, by offset. Nobody but the harness gets to see
+     *  these addresses of what is on the GPU. */
     uint8_t *arena() { return arena_.get(); }
     size_t   arena_size() const { return arena_size_; }
+    /** The GPU's part begins at arena_size(). */
+    size_t   gpu_size() const { return device_.length(); }
+    bool     has_gpu() const { return gpu_size() != 0; }
+    bool     is_on_gpu(size_t offset) const { return offset >= arena_size_; }
+    /** Where the process's program has that place of the arena. */
+    void    *address(size_t offset) const;
+    /** That is such an address of the GPU. */
+    bool     is_device(uint64_t address) const { return device_.has(address); }
     bool     in_arena(uint64_t address) const;
     uint64_t offset(uint64_t address) const;
 
@@ -69,9 +87,11 @@ public:
     void close(const void *at, size_t length);
     bool is_open(uint64_t address, size_t length) const;
 
-    /** A NIC or a kernel writes: checked, and done. */
-    void write(uint64_t address, const void *data, size_t length,
+    /** A NIC, a copy engine or a kernel writes: checked, and done. */
+    void write(uint64_t address, const void *data, size_t length, Hand hand,
                const char *by);
+    /** The bytes that hardware finds at an address. */
+    const uint8_t *see(uint64_t address) const;
 
     Registration &enter(uint64_t base, size_t length);
     void          leave(Registration &registration);
@@ -80,12 +100,15 @@ public:
                              size_t length) const;
     size_t registrations() const { return by_key_.size(); }
 
+    Gpu gpu;
+
 private:
     World                   &world_;
     const unsigned           index_, node_;
     Random                   chance_;
     uint32_t                 stream_nics_ = 0;
     size_t                   arena_size_;
+    DeviceRange              device_;
     std::unique_ptr<uint8_t[], void (*)(void *)> arena_; /* zeroes, not touched yet */
     std::map<uint64_t, std::map<uint64_t, unsigned>> open_; /* offset to
                                               ends, with how often */

@@ -64,8 +64,11 @@ void QueuePair::send_bytes(const std::shared_ptr<PairWork> &work)
             if (pair->state != State::Connected) {
                 return;
             }
-            const uint8_t *from = work->copy.empty() ? work->source :
-                                                       work->copy.data();
+            const uint8_t *from =
+                work->copy.empty() ?
+                    pair->process.see(
+                        reinterpret_cast<uintptr_t>(work->source)) :
+                    work->copy.data();
             std::vector<uint8_t> data;
             if (now != 0) {
                 data.assign(from + offset, from + offset + now);
@@ -117,7 +120,7 @@ void QueuePair::arrive(const std::shared_ptr<PairWork> &work, size_t offset,
             world.count(Count::BadKeys);
         } else if (work->kind == PairWork::Kind::Put) {
             process.write(work->remote + offset, data.data(), data.size(),
-                          "a put by a NIC");
+                          Hand::Nic, "a put by a NIC");
         } else {
             answer(*asker, work);
             return;
@@ -148,8 +151,7 @@ void QueuePair::answer(QueuePair &asker, const std::shared_ptr<PairWork> &work)
         const size_t now = std::min(piece, work->length - offset);
         std::vector<uint8_t> data(now);
         if (now != 0) {
-            memcpy(data.data(),
-                   reinterpret_cast<const void *>(work->remote + offset), now);
+            memcpy(data.data(), process.see(work->remote + offset), now);
         }
         out_->send(now + 60, [pair, work, offset, data = std::move(data)] {
             if (pair->state != State::Connected) {
@@ -164,7 +166,7 @@ void QueuePair::answer(QueuePair &asker, const std::shared_ptr<PairWork> &work)
             } else {
                 pair->process.write(
                     reinterpret_cast<uintptr_t>(work->to + offset),
-                    data.data(), data.size(), "a get by a NIC");
+                    data.data(), data.size(), Hand::Nic, "a get by a NIC");
             }
             work->done += data.size();
             if (work->done == work->length) {

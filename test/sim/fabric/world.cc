@@ -18,6 +18,8 @@ const char *name_of(Count count)
         "no_resource", "no_memory", "stops", "deaths", "leaves",
         "eps_closed", "peers_failed", "ops_failed", "bad_keys", "slept",
         "paths_broken", "paths_mended", "lanes_failed", "warnings",
+        "gpu_messages", "gpu_puts", "gpu_gets", "copies_out", "copies_in",
+        "copies_short", "copies_failed", "slot_puts", "direct_puts",
         "allowed"};
     static_assert(std::size(names) == static_cast<size_t>(Count::kCount));
     return names[static_cast<size_t>(count)];
@@ -42,10 +44,11 @@ unsigned World::add_node(unsigned count)
     return node;
 }
 
-Process &World::add_process(unsigned node, size_t arena)
+Process &World::add_process(unsigned node, size_t arena, size_t gpu)
 {
     processes_.push_back(std::make_unique<Process>(
-        *this, static_cast<unsigned>(processes_.size()), node, seed_, arena));
+        *this, static_cast<unsigned>(processes_.size()), node, seed_, arena,
+        gpu));
     return *processes_.back();
 }
 

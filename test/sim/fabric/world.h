@@ -27,6 +27,9 @@ enum class Count : unsigned {
     Stops, Deaths, Leaves, EpsClosed, PeersFailed, /* ends */
     OpsFailed, BadKeys, Slept,
     PathsBroken, PathsMended, LanesFailed, Warnings, /* said by fuselink */
+    GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
+    CopiesOut, CopiesIn, CopiesShort, CopiesFailed, /* of GPUs */
+    SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */
     Allowed, /* runs that end as README.md says they may */
     kCount
 };
@@ -50,6 +53,7 @@ struct Profile {
     unsigned work_queue = 16;    /* operations of a queue pair */
     unsigned storm = 0;          /* percent of calls that find no room */
     bool     deaf_events = false; /* arming forgets what is there */
+    bool     reaches_gpus = false; /* RDMA NICs read and write their memory */
 };
 
 /**
@@ -85,7 +89,7 @@ public:
     /* --- what there is --- */
 
     unsigned add_node(unsigned nics);
-    Process &add_process(unsigned node, size_t arena);
+    Process &add_process(unsigned node, size_t arena, size_t gpu);
 
     std::vector<Nic>                      &nics(unsigned node) { return nodes_[node]; }
     size_t                                 nodes() const { return nodes_.size(); }

@@ -50,7 +50,8 @@ void Faults::happen(const Fault &fault)
     const bool mild = fault.kind == F::Slow || fault.kind == F::Jitter ||
                       fault.kind == F::BreakBulk ||
                       fault.kind == F::NoRegistration ||
-                      fault.kind == F::FewQueuePairs;
+                      fault.kind == F::FewQueuePairs ||
+                      fault.kind == F::SlowCopies;
     world_.lanes_may_fail = world_.lanes_may_fail || !mild;
     world_.journal().note(name_of(fault.kind), fault.process, fault.nic,
                           static_cast<uint64_t>(fault.time), fault.amount);
@@ -105,6 +106,20 @@ void Faults::happen(const Fault &fault)
                                static_cast<unsigned>(fault.amount % 3);
         ledger_.excuse_all(process.index());
         world_.may_hang = "a process without descriptors";
+        break;
+    case F::SlowCopies: {
+        Gpu         &gpu  = process.gpu;
+        const double rate = gpu.rate;
+        gpu.rate          = std::max(rate / 20, 1e7);
+        world_.time().after(fault.time, [&gpu, rate] { gpu.rate = rate; });
+        break;
+    }
+    case F::NoCopy: /* a GPU that is broken: who uses it hears of it */
+        if (process.has_gpu()) {
+            process.gpu.copies_to_fail += 1 + static_cast<unsigned>(
+                                                  fault.amount % 3);
+            ledger_.excuse_all(process.index());
+        }
         break;
     case F::FewQueuePairs:
         nic.most_queue_pairs = nic.queue_pairs +

@@ -21,7 +21,26 @@ uct_rkey_t key_for(const Operation &op, uct_rkey_t rkey)
     return may && op.length == 0 && op.action.seed % 2 == 0 ? 0 : rkey;
 }
 
+/* What is short, or copied at once, is in memory of the host. */
+bool may_be_on_gpu(Kind kind)
+{
+    return kind == Kind::AmZcopy || kind == Kind::PutZcopy ||
+           kind == Kind::PutOver || kind == Kind::GetZcopy ||
+           kind == Kind::GetBack;
+}
+
 } // namespace
+
+uct_mem_h Program::memory_of(const Operation &op) const
+{
+    return op.memh != nullptr ? op.memh : op.on_gpu ? gpu_memh_ : memh_;
+}
+
+uct_rkey_t Program::key_of(const Operation &op, const Remote &remote)
+{
+    const bool on_gpu = remote.program->process_.is_on_gpu(op.target);
+    return key_for(op, on_gpu ? remote.gpu_key.rkey : remote.key.rkey);
+}
 
 /* What it is about, once for all attempts. */
 void Program::prepare(Operation &op)
@@ -54,7 +73,7 @@ void Program::prepare(Operation &op)
         }
         Program &peer = *remotes_.at(at.peer).program;
         if (!op.landing) {
-            op.target           = peer.take_range(op.length);
+            op.target           = peer.take_range(op.length, action.to_gpu);
             op.landing          = std::make_shared<Landing>();
             op.landing->process = &peer.process_;
             op.landing->at      = op.target;
@@ -79,22 +98,30 @@ void Program::prepare(Operation &op)
     if (is_get(action.kind) && !op.reads) {
         op.length = std::min(op.length, scenario_.library / 2);
         op.target = action.seed % (scenario_.library - op.length);
+        const Process &peer = remotes_.at(at.peer).program->process_;
+        if (action.to_gpu && peer.has_gpu()) {
+            op.target += peer.arena_size();
+        }
     }
     if (is_operation(action.kind) && action.kind != Kind::Flush &&
         action.kind != Kind::Cancel) {
-        const size_t range = take_range(op.length);
+        const size_t range = take_range(op.length,
+                                        action.from_gpu &&
+                                            may_be_on_gpu(action.kind));
         if (range == SIZE_MAX) {
             op.length = SIZE_MAX;
             return;
         }
-        op.local = process_.arena() + range;
+        op.local  = process_.arena() + range;
+        op.buffer = process_.address(range);
+        op.on_gpu = process_.is_on_gpu(range);
         if (is_get(action.kind)) {
             process_.open(op.local, op.length);
         } else {
             fill(op.local, op.length, action.seed);
         }
         if (action.own_region && op.length != 0 &&
-            uct_md_mem_reg(md_, op.local, op.length, UCT_MD_MEM_ACCESS_ALL,
+            uct_md_mem_reg(md_, op.buffer, op.length, UCT_MD_MEM_ACCESS_ALL,
                            &op.memh) != UCS_OK) {
             op.memh = nullptr;
         }
@@ -155,8 +182,7 @@ ucs_status_t Program::send_message(Operation &op)
         break;
     }
     default: {
-        uct_iov_t iov{op.local, op.length,
-                      op.memh != nullptr ? op.memh : memh_, 0, 1};
+        uct_iov_t iov{op.buffer, op.length, memory_of(op), 0, 1};
         status = uct_ep_am_zcopy(at.ep, op.action.am_id, &header,
                                  sizeof(header), &iov, 1, 0, &op.comp);
     }
@@ -166,6 +192,7 @@ ucs_status_t Program::send_message(Operation &op)
         --at.messages;
     } else {
         world_.count(Count::Messages);
+        world_.count(Count::GpuMessages, op.on_gpu);
     }
     return status;
 }
@@ -175,7 +202,7 @@ ucs_status_t Program::put(Operation &op)
     Endpoint      &at     = *op.endpoint;
     const Remote  &remote = remotes_.at(at.peer);
     const uint64_t to     = reinterpret_cast<uintptr_t>(
-        op.landing->process->arena() + op.target);
+        op.landing->process->address(op.target));
     if (op.landing->over) {
         op.landing->over->replaced = true;
     }
@@ -184,7 +211,7 @@ ucs_status_t Program::put(Operation &op)
     case Kind::PutShort:
         status = uct_ep_put_short(at.ep, op.length == 0 ? nullptr : op.local,
                                   static_cast<unsigned>(op.length), to,
-                                  key_for(op, remote.key.rkey));
+                                  key_of(op, remote));
         break;
     case Kind::PutBcopy: {
         ssize_t sent = uct_ep_put_bcopy(
@@ -194,19 +221,20 @@ ucs_status_t Program::put(Operation &op)
                 memcpy(out, p->local, p->length);
                 return p->length;
             },
-            &op, to, remote.key.rkey);
+            &op, to, key_of(op, remote));
         status = sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
         break;
     }
     default: {
-        uct_iov_t iov{op.local, op.length,
-                      op.memh != nullptr ? op.memh : memh_, 0, 1};
-        status = uct_ep_put_zcopy(at.ep, &iov, 1, to,
-                                  key_for(op, remote.key.rkey), &op.comp);
+        uct_iov_t iov{op.buffer, op.length, memory_of(op), 0, 1};
+        status = uct_ep_put_zcopy(at.ep, &iov, 1, to, key_of(op, remote),
+                                  &op.comp);
     }
     }
     if (!UCS_STATUS_IS_ERR(status)) {
         world_.count(Count::Puts);
+        world_.count(Count::GpuPuts,
+                     op.on_gpu || op.landing->process->is_on_gpu(op.target));
         ledger_.note(op.landing);
         at.begun.push_back(op.landing);
         at.unflushed.push_back(op.landing);
@@ -219,7 +247,7 @@ ucs_status_t Program::get(Operation &op)
     Endpoint      &at     = *op.endpoint;
     const Remote  &remote = remotes_.at(at.peer);
     const uint64_t from   = reinterpret_cast<uintptr_t>(
-        remote.program->process_.arena() + op.target);
+        remote.program->process_.address(op.target));
     ucs_status_t status;
     if (op.action.kind == Kind::GetBcopy) {
         status = uct_ep_get_bcopy(
@@ -232,15 +260,17 @@ ucs_status_t Program::get(Operation &op)
                     memcpy(p->local, data, length);
                 }
             },
-            &op, op.length, from, key_for(op, remote.key.rkey), &op.comp);
+            &op, op.length, from, key_of(op, remote), &op.comp);
     } else {
-        uct_iov_t iov{op.local, op.length,
-                      op.memh != nullptr ? op.memh : memh_, 0, 1};
-        status = uct_ep_get_zcopy(at.ep, &iov, 1, from,
-                                  key_for(op, remote.key.rkey), &op.comp);
+        uct_iov_t iov{op.buffer, op.length, memory_of(op), 0, 1};
+        status = uct_ep_get_zcopy(at.ep, &iov, 1, from, key_of(op, remote),
+                                  &op.comp);
     }
     if (!UCS_STATUS_IS_ERR(status)) {
         world_.count(Count::Gets);
+        world_.count(Count::GpuGets,
+                     op.on_gpu ||
+                         remote.program->process_.is_on_gpu(op.target));
     }
     return status;
 }

@@ -47,6 +47,9 @@ Program::~Program()
         if (remote.has_key) {
             uct_rkey_release(registered_component(), &remote.key);
         }
+        if (remote.has_gpu_key) {
+            uct_rkey_release(registered_component(), &remote.gpu_key);
+        }
     }
     if (iface_ != nullptr) {
         uct_iface_close(iface_);
@@ -56,8 +59,10 @@ Program::~Program()
             uct_md_mem_dereg(md_, op->memh);
         }
     }
-    if (memh_ != nullptr) {
-        uct_md_mem_dereg(md_, memh_);
+    for (uct_mem_h memh : {memh_, gpu_memh_}) {
+        if (memh != nullptr) {
+            uct_md_mem_dereg(md_, memh);
+        }
     }
     if (md_ != nullptr) {
         uct_md_close(md_);
@@ -91,6 +96,8 @@ bool Program::open()
         return false;
     }
     uct_config_modify(md_config, "NODE_LANES", "none");
+    uct_config_modify(md_config, "GPU_DIRECT",
+                      scenario_.gpu_direct ? "y" : "n");
     ucs_status_t status = uct_md_open(component, "fuselink", md_config, &md_);
     uct_config_release(md_config);
     world_.opening = nullptr;
@@ -105,6 +112,9 @@ bool Program::open()
           {"MIN_CHUNK", scenario_.min_chunk.c_str()},
           {"CHUNK_TIME", scenario_.chunk_time.c_str()},
           {"INLINE_GET", scenario_.inline_get.c_str()},
+          {"GPU_CHUNK", scenario_.gpu_chunk.c_str()},
+          {"RELAY_MEMORY", scenario_.relay_memory.c_str()},
+          {"RELAY", "n"},
           {"BOARD", scenario_.board ? "y" : "n"}}) {
         if (uct_config_modify(iface_config, name, value) != UCS_OK) {
             return false;
@@ -133,16 +143,35 @@ bool Program::open()
     }
     uct_iface_progress_enable(iface_, UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
 
+    return provide_memory();
+}
+
+/* With what others may read in front. */
+bool Program::provide_memory()
+{
+    const size_t size = process_.arena_size();
     fill(process_.arena(), scenario_.library, library_seed(process_));
-    next_range_ = scenario_.library;
+    next_range_     = scenario_.library;
+    next_gpu_range_ = size + scenario_.library;
     uct_md_attr_t md_attr;
     if (uct_md_query(md_, &md_attr) != UCS_OK ||
-        uct_md_mem_reg(md_, process_.arena(), process_.arena_size(),
-                       UCT_MD_MEM_ACCESS_ALL, &memh_) != UCS_OK) {
+        uct_md_mem_reg(md_, process_.arena(), size, UCT_MD_MEM_ACCESS_ALL,
+                       &memh_) != UCS_OK) {
         return false;
     }
     packed_key_.resize(md_attr.rkey_packed_size);
-    return uct_md_mkey_pack(md_, memh_, packed_key_.data()) == UCS_OK;
+    if (uct_md_mkey_pack(md_, memh_, packed_key_.data()) != UCS_OK) {
+        return false;
+    }
+    if (!process_.has_gpu()) {
+        return true;
+    }
+    fill(process_.arena() + size, scenario_.library,
+         library_seed(process_) + size);
+    packed_gpu_key_.resize(md_attr.rkey_packed_size);
+    return uct_md_mem_reg(md_, process_.address(size), process_.gpu_size(),
+                          UCT_MD_MEM_ACCESS_ALL, &gpu_memh_) == UCS_OK &&
+           uct_md_mkey_pack(md_, gpu_memh_, packed_gpu_key_.data()) == UCS_OK;
 }
 
 bool Program::meet(const std::vector<std::unique_ptr<Program>> &all)
@@ -168,17 +197,26 @@ bool Program::meet(const std::vector<std::unique_ptr<Program>> &all)
             return false;
         }
         remote.has_key = true;
+        remote.has_gpu_key =
+            other->process_.has_gpu() &&
+            uct_rkey_unpack(registered_component(),
+                            other->packed_gpu_key_.data(),
+                            &remote.gpu_key) == UCS_OK;
     }
     return true;
 }
 
-size_t Program::take_range(size_t length)
+size_t Program::take_range(size_t length, bool on_gpu)
 {
-    if (next_range_ + length > process_.arena_size()) {
+    on_gpu           = on_gpu && process_.has_gpu();
+    size_t      &next = on_gpu ? next_gpu_range_ : next_range_;
+    const size_t end  = process_.arena_size() +
+                        (on_gpu ? process_.gpu_size() : 0);
+    if (next + length > end) {
         return SIZE_MAX;
     }
-    const size_t at = next_range_;
-    next_range_    += length;
+    const size_t at = next;
+    next           += length;
     return at;
 }
 

@@ -34,7 +34,9 @@ struct Operation {
     enum class State : uint8_t { New, Waiting, Open, Ended, Dropped } state =
         State::New;
     ucs_status_t status = UCS_OK;
-    uint8_t     *local  = nullptr;
+    uint8_t     *local  = nullptr; /* what is in its memory */
+    void        *buffer = nullptr; /* where its program has that */
+    bool         on_gpu = false;
     size_t       length = 0;
     size_t       target = SIZE_MAX; /* offset in the peer's arena */
     uct_mem_h    memh   = nullptr;  /* of its own region */
@@ -91,20 +93,24 @@ public:
 
     Process    &process() { return process_; }
     RailsIface *rails() const;
-    /** A range of the arena that nobody has used. SIZE_MAX: there is none. */
-    size_t take_range(size_t length);
+    /** A range of the arena that nobody has used, on the GPU if it has one.
+     *  SIZE_MAX: there is none. */
+    size_t take_range(size_t length, bool on_gpu);
 
     Instant sleeps_since = 0; /* 0: it does not */
 
 private:
     struct Remote {
         std::vector<uint8_t> device, iface;
-        uct_rkey_bundle_t    key{};
-        bool                 has_key = false;
+        uct_rkey_bundle_t    key{}, gpu_key{};
+        bool                 has_key = false, has_gpu_key = false;
         unsigned             lost = 0; /* connections, after it was gone */
         Program             *program = nullptr;
     };
 
+    bool         provide_memory();
+    uct_mem_h    memory_of(const Operation &op) const;
+    static uct_rkey_t key_of(const Operation &op, const Remote &remote);
     Endpoint    *endpoint(unsigned peer, unsigned slot);
     bool         perform(const Action &action);
     void         start(const Action &action);
@@ -144,13 +150,14 @@ private:
     uct_iface_h          iface_  = nullptr;
     uct_iface_attr_t     attr_{};
     uct_mem_h            memh_ = nullptr; /* of the arena */
-    std::vector<uint8_t> packed_key_;
+    uct_mem_h            gpu_memh_ = nullptr; /* and of that on the GPU */
+    std::vector<uint8_t> packed_key_, packed_gpu_key_;
     std::map<unsigned, Remote>             remotes_;
     std::deque<std::unique_ptr<Endpoint>>  endpoints_;
     std::deque<std::unique_ptr<Operation>> operations_;
     size_t   next_action_ = 0;
     Instant  next_check_  = kSecond;
-    size_t   next_range_  = 0;
+    size_t   next_range_  = 0, next_gpu_range_ = 0;
     Instant  computes_until_ = 0;
     bool     flushing_ = false; /* the interface */
     bool     left_     = false;

@@ -112,8 +112,14 @@ bool Run::build()
     for (unsigned p = 0; p < scenario_.processes; ++p) {
         const unsigned node = scenario_.node_of(p);
         programs_.push_back(std::make_unique<Program>(
-            ledger_, scenario_, world_.add_process(node, scenario_.arena),
+            ledger_, scenario_,
+            world_.add_process(node, scenario_.arena,
+                               scenario_.copy_rates[p] > 0 ? scenario_.arena :
+                                                             0),
             *memories_[node]));
+        Gpu &gpu  = programs_.back()->process().gpu;
+        gpu.rate  = scenario_.copy_rates[p];
+        gpu.delay = scenario_.copy_delays[p];
     }
     for (auto &program : programs_) {
         world_.running = program->process().index();
@@ -304,6 +310,7 @@ Outcome run(uint64_t seed, Wires wires, const Cuts &cuts, FILE *print)
     if (!registered) {
         registered = true;
         register_component();
+        register_gpu_component();
         ucs_global_opts.log_component.log_level = UCS_LOG_LEVEL_INFO;
         if (getenv("UCX_LOG_LEVEL") == nullptr) {
             ucs_log_push_handler(on_log);

@@ -72,6 +72,8 @@ Action draw_action(Random &chance, const Scenario &scenario, unsigned process)
     do {
         action.peer = static_cast<unsigned>(chance.below(scenario.processes));
     } while (scenario.node_of(action.peer) == scenario.node_of(process));
+    action.from_gpu = chance.one_in(2);
+    action.to_gpu   = chance.one_in(2);
     switch (action.kind) {
     case Kind::PutZcopy:
     case Kind::GetZcopy:
@@ -96,7 +98,7 @@ Fault draw_mild(Random &chance)
     Fault fault;
     fault.kind = chance.pick({F::Slow, F::Jitter, F::BreakBulk, F::BreakBulk,
                               F::BreakBulk, F::NoRegistration, F::Silent,
-                              F::Stop, F::FewQueuePairs});
+                              F::Stop, F::FewQueuePairs, F::SlowCopies});
     if (fault.kind == F::Silent || fault.kind == F::Stop) {
         fault.time = static_cast<Instant>(
             chance.scaled(10'000, 100'000'000)); /* well below any patience */
@@ -110,13 +112,35 @@ Fault draw_hard(Random &chance)
     Fault fault;
     fault.kind = chance.pick({F::Mute, F::Deaf, F::Silent, F::BreakAny,
                               F::BreakAny, F::BreakAny, F::Kill, F::Kill,
-                              F::Stop, F::FewSockets, F::FewQueuePairs});
+                              F::Stop, F::FewSockets, F::FewQueuePairs,
+                              F::NoCopy});
     fault.time = static_cast<Instant>(chance.scaled(1'000'000,
                                                     10'000'000'000));
     if (fault.kind == F::Stop) {
         fault.time /= 5;
     }
     return fault;
+}
+
+/* In most runs with GPUs all processes have one. */
+void draw_gpus(Random &chance, Scenario &s)
+{
+    const bool some = chance.one_in(3), all = !chance.one_in(4);
+    s.copy_rates.resize(s.processes);
+    s.copy_delays.resize(s.processes);
+    for (unsigned p = 0; p < s.processes && some; ++p) {
+        if (all || chance.one_in(2)) {
+            s.copy_rates[p]  = static_cast<double>(
+                chance.scaled(100'000'000, 20'000'000'000));
+            s.copy_delays[p] = static_cast<Instant>(chance.scaled(1000, 20'000));
+        }
+    }
+    const size_t chunk     = chance.pick({size_t{32}, size_t{64}, size_t{256}});
+    s.gpu_chunk            = std::to_string(chunk) + "k";
+    s.relay_memory         = std::to_string(2 * chunk * chance.between(1, 12)) +
+                             "k";
+    s.gpu_direct           = chance.one_in(3);
+    s.profile.reaches_gpus = chance.one_in(2);
 }
 
 } // namespace
@@ -161,7 +185,8 @@ const char *name_of(Fault::Kind kind)
 {
     static const char *const names[] = {
         "mute", "deaf", "silent", "slow", "jitter", "break bulk", "break any",
-        "stop", "kill", "no registration", "few sockets", "few queue pairs"};
+        "stop", "kill", "no registration", "few sockets", "few queue pairs",
+        "slow copies", "no copy"};
     return names[static_cast<size_t>(kind)];
 }
 
@@ -189,6 +214,8 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     s.chunk_time = chance.pick({"20us", "200us", "2ms"});
     s.inline_get = chance.pick({"0", "2k", "8k"});
     s.board      = !chance.one_in(4);
+    Random gpus(seed, 78);
+    draw_gpus(gpus, s);
 
     /* Fair: nothing happens. Then faults that nobody notices, those that may end a
      * connection, with programs that leave when they like; and programs that leave one

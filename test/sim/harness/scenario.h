@@ -34,6 +34,8 @@ struct Action {
     uint8_t  am_id  = 1;
     bool     queue  = false;      /* waits in the endpoint's queue for room */
     bool     own_region = false;  /* registers the memory for this alone */
+    bool     from_gpu = false;    /* its own memory is a GPU's, if there is one */
+    bool     to_gpu = false;      /* and so is the peer's */
     Instant  time   = 0;
 };
 
@@ -66,7 +68,8 @@ struct Fault {
         Mute, Deaf, Silent, Slow, Jitter, /* a NIC, for a while */
         BreakBulk, BreakAny,   /* a connection, after so many bytes */
         Stop, Kill,            /* a process; the first for a while */
-        NoRegistration, FewSockets, FewQueuePairs
+        NoRegistration, FewSockets, FewQueuePairs,
+        SlowCopies, NoCopy     /* of a GPU; the first for a while */
     };
 
     unsigned number  = 0;
@@ -90,8 +93,14 @@ struct Scenario {
     std::vector<Instant> delays;
     unsigned    slots = 1;       /* endpoints to each peer */
     size_t      arena = 0, library = 0; /* bytes; what gets read is in front */
+    /* GPUs, by process: copies per second, bytes; 0: it has none. The same arena and
+     * library are in its memory. */
+    std::vector<double>  copy_rates;
+    std::vector<Instant> copy_delays;
     /* Settings of fuselink. */
     std::string policy, min_chunk, chunk_time, inline_get;
+    std::string gpu_chunk, relay_memory;
+    bool        gpu_direct = false;
     bool        board = true;
     bool        fair = false; /* nothing happens of which one could warn */
     bool        leaves_in_order = false; /* at the end, one after the other */

@@ -70,6 +70,9 @@ void fill(const SimMd &md, uct_md_attr_t *attr)
     attr->cap.access_mem_types = UCS_BIT(UCS_MEMORY_TYPE_HOST);
     attr->cap.reg_mem_types    = md.rdma >= 0 ? UCS_BIT(UCS_MEMORY_TYPE_HOST) :
                                                 0;
+    if (md.rdma >= 0 && md.process->world().profile().reaches_gpus) {
+        attr->cap.reg_mem_types |= UCS_BIT(UCS_MEMORY_TYPE_CUDA);
+    }
     attr->cap.flags            = md.rdma >= 0 ?
                                      UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH |
                                      UCT_MD_FLAG_NEED_RKEY : 0;
@@ -93,7 +96,11 @@ ucs_status_t register_memory(uct_md_h md, void *address, size_t length,
         process.world().count(Count::NoMemory);
         return UCS_ERR_NO_MEMORY;
     }
-    *memh = &process.enter(reinterpret_cast<uintptr_t>(address), length);
+    const auto base = reinterpret_cast<uintptr_t>(address);
+    if (process.is_device(base) && !process.world().profile().reaches_gpus) {
+        return UCS_ERR_INVALID_ADDR;
+    }
+    *memh = &process.enter(base, length);
     return UCS_OK;
 }
 
@@ -233,9 +240,35 @@ ucs_config_field_t no_config[] = {
     {nullptr, nullptr, nullptr, 0, {}}};
 #pragma GCC diagnostic pop
 
-void add_transport(uct_tl_t &tl, const char *name, const char *prefix,
+} // namespace
+
+void fill_component(uct_component_t &one, const char *name,
+                    decltype(uct_component_t::query_md_resources) mds,
+                    decltype(uct_component_t::md_open)            open)
+{
+    set_name(one.name, name);
+    one.query_md_resources = mds;
+    one.md_open            = open;
+    one.cm_open = [](uct_component_t *, uct_worker_h, const uct_cm_config_t *,
+                     uct_cm_h *) { return UCS_ERR_UNSUPPORTED; };
+    one.rkey_unpack = unpack_key;
+    one.rkey_ptr = [](uct_component_t *, uct_rkey_t, void *, uint64_t,
+                      void **) { return UCS_ERR_UNSUPPORTED; };
+    one.rkey_release     = release_key;
+    one.md_config.name   = "sim domain";
+    one.md_config.prefix = "SIM_";
+    one.md_config.table  = no_config;
+    one.md_config.size   = sizeof(uct_md_config_t);
+    one.cm_config.name   = "";
+    one.cm_config.prefix = "";
+    one.md_vfs_init      = [](uct_md_h) {};
+    ucs_list_head_init(&one.tl_list);
+}
+
+void add_transport(uct_component_t &one, uct_tl_t &tl, const char *name,
+                   const char *prefix,
                    decltype(uct_tl_t::query_devices) devices,
-                   decltype(uct_tl_t::iface_open) open)
+                   decltype(uct_tl_t::iface_open)    open)
 {
     set_name(tl.name, name);
     tl.query_devices = devices;
@@ -244,35 +277,15 @@ void add_transport(uct_tl_t &tl, const char *name, const char *prefix,
     tl.config.prefix = prefix;
     tl.config.table  = iface_config;
     tl.config.size   = sizeof(Config);
-    uct_tl_register(&component, &tl);
+    uct_tl_register(&one, &tl);
 }
-
-} // namespace
 
 void register_component()
 {
-    set_name(component.name, "sim");
-    component.query_md_resources = query_mds;
-    component.md_open            = open_md;
-    component.cm_open = [](uct_component_t *, uct_worker_h,
-                           const uct_cm_config_t *, uct_cm_h *) {
-        return UCS_ERR_UNSUPPORTED;
-    };
-    component.rkey_unpack = unpack_key;
-    component.rkey_ptr = [](uct_component_t *, uct_rkey_t, void *, uint64_t,
-                            void **) { return UCS_ERR_UNSUPPORTED; };
-    component.rkey_release     = release_key;
-    component.md_config.name   = "sim domain";
-    component.md_config.prefix = "SIM_";
-    component.md_config.table  = no_config;
-    component.md_config.size   = sizeof(uct_md_config_t);
-    component.cm_config.name   = "";
-    component.cm_config.prefix = "";
-    component.md_vfs_init      = [](uct_md_h) {};
-    ucs_list_head_init(&component.tl_list);
+    fill_component(component, "sim", query_mds, open_md);
     uct_component_register(&component);
     add_transport(
-        stream_tl, "sim_tcp", "SIM_TCP_",
+        component, stream_tl, "sim_tcp", "SIM_TCP_",
         [](uct_md_h md, uct_tl_device_resource_t **list, unsigned *count) {
             return list_devices(md, list, count, false, [](const Nic &nic) {
                 return nic.ip_device;
@@ -280,7 +293,7 @@ void register_component()
         },
         open_iface<StreamIface>);
     add_transport(
-        pair_tl, "sim_rc", "SIM_RC_",
+        component, pair_tl, "sim_rc", "SIM_RC_",
         [](uct_md_h md, uct_tl_device_resource_t **list, unsigned *count) {
             if (!from(md).process->world().profile().queue_pairs) {
                 *list  = nullptr;
@@ -293,7 +306,7 @@ void register_component()
         },
         open_iface<PairIface>);
     add_transport(
-        datagram_tl, "sim_ud", "SIM_UD_",
+        component, datagram_tl, "sim_ud", "SIM_UD_",
         [](uct_md_h md, uct_tl_device_resource_t **list, unsigned *count) {
             return list_devices(md, list, count, true, [](const Nic &nic) {
                 return nic.rdma_device;

@@ -33,8 +33,7 @@ ucs_status_t refuse_for(SimEp &ep)
     if (!ep.owner().process().alive) {
         return UCS_ERR_CONNECTION_RESET;
     }
-    return ep.world().storms(ep.owner().process()) ? UCS_ERR_NO_RESOURCE :
-                                                     UCS_OK;
+    return ep.owner().storms() ? UCS_ERR_NO_RESOURCE : UCS_OK;
 }
 
 uct_iface_ops_t make_ops()
@@ -84,6 +83,13 @@ uct_iface_ops_t make_ops()
         ucs_status_t status = refuse_for(sim);
         return status != UCS_OK ? status :
                                   sim.put_zcopy(iov, count, remote, rkey, comp);
+    };
+    ops.ep_get_short = [](uct_ep_h ep, void *to, unsigned length,
+                          uint64_t remote, uct_rkey_t rkey) {
+        SimEp       &sim    = enter(ep);
+        ucs_status_t status = refuse_for(sim);
+        return status != UCS_OK ? status :
+                                  sim.get_short(to, length, remote, rkey);
     };
     ops.ep_get_bcopy = [](uct_ep_h ep, uct_unpack_callback_t unpack, void *arg,
                           size_t length, uint64_t remote, uct_rkey_t rkey,
@@ -388,6 +394,10 @@ ssize_t SimEp::put_bcopy(uct_pack_callback_t, void *, uint64_t, uct_rkey_t)
 }
 ucs_status_t SimEp::put_zcopy(const uct_iov_t *, size_t, uint64_t, uct_rkey_t,
                               uct_completion_t *)
+{
+    return UCS_ERR_UNSUPPORTED;
+}
+ucs_status_t SimEp::get_short(void *, unsigned, uint64_t, uct_rkey_t)
 {
     return UCS_ERR_UNSUPPORTED;
 }

@@ -12,7 +12,7 @@ namespace fuselink::sim {
 
 class SimEp;
 
-/** An interface of a simulated transport on one NIC of one process. */
+/** An interface of a simulated transport, of one process. */
 class SimIface : public uct_base_iface_t {
 public:
     virtual ~SimIface();
@@ -25,7 +25,6 @@ public:
 
     Process &process() const { return process_; }
     World   &world() const { return process_.world(); }
-    Nic     &nic() const { return nic_; }
     uint32_t id() const { return id_; }
 
     ucs_status_t init(uct_md_h md, uct_worker_h worker,
@@ -39,6 +38,8 @@ public:
     virtual ucs_status_t create_ep(const uct_ep_params_t *params,
                                    uct_ep_h *ep) = 0;
     virtual ucs_status_t arm() = 0;
+    /** A call finds no room now, though there is. */
+    virtual bool         storms() { return world().storms(process_); }
     /** Connections of a process that is gone are the kernel's to end. */
     virtual void     die() = 0;
 
@@ -58,14 +59,13 @@ public:
     void lower();
 
 protected:
-    SimIface(Process &process, Nic &nic) : process_(process), nic_(nic) {}
+    explicit SimIface(Process &process) : process_(process) {}
 
     /** A message for the user, who may keep it. */
     void deliver(uint8_t id, const std::vector<uint8_t> &bytes, bool may_keep);
 
 private:
     Process &process_;
-    Nic     &nic_;
     uint32_t id_       = 0;
     bool     ready_    = false;
     int      event_fd_ = -1;
@@ -73,6 +73,18 @@ private:
     size_t   headroom_ = 0;
     uct_recv_desc_t release_{};
     std::vector<SimEp *> again_;
+};
+
+/** One on a NIC. */
+class NicIface : public SimIface {
+public:
+    Nic &nic() const { return nic_; }
+
+protected:
+    NicIface(Process &process, Nic &nic) : SimIface(process), nic_(nic) {}
+
+private:
+    Nic &nic_;
 };
 
 /** An endpoint of one. Those operations that a transport lacks are refused. */
@@ -106,6 +118,8 @@ public:
     virtual ucs_status_t get_bcopy(uct_unpack_callback_t unpack, void *arg,
                                    size_t length, uint64_t remote,
                                    uct_rkey_t rkey, uct_completion_t *comp);
+    virtual ucs_status_t get_short(void *to, unsigned length, uint64_t remote,
+                                   uct_rkey_t rkey);
     virtual ucs_status_t get_zcopy(const uct_iov_t *iov, size_t count,
                                    uint64_t remote, uct_rkey_t rkey,
                                    uct_completion_t *comp);

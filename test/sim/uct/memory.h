@@ -2,6 +2,8 @@
 #ifndef FUSELINK_TEST_SIM_UCT_MEMORY_H
 #define FUSELINK_TEST_SIM_UCT_MEMORY_H
 
+#include "ucx.h"
+
 #include <cstdint>
 
 namespace fuselink::sim {
@@ -16,6 +18,18 @@ struct MemoryKey {
 
 /** The component of the simulated NICs, registered with UCT once. */
 void register_component();
+/** That of the simulated GPUs. */
+void register_gpu_component();
+
+/* What the components have in common. */
+
+void fill_component(uct_component_t &component, const char *name,
+                    decltype(uct_component_t::query_md_resources) query_mds,
+                    decltype(uct_component_t::md_open)            open_md);
+void add_transport(uct_component_t &component, uct_tl_t &tl, const char *name,
+                   const char *prefix,
+                   decltype(uct_tl_t::query_devices) devices,
+                   decltype(uct_tl_t::iface_open)    open);
 
 } // namespace fuselink::sim
 

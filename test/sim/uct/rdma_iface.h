@@ -17,7 +17,7 @@ struct RdmaAddress {
 
 /** What both transports of an RDMA NIC have: messages that wait to be looked at,
  *  and an event descriptor that tells of what comes after it was armed. */
-class RdmaIface : public SimIface {
+class RdmaIface : public NicIface {
 public:
     size_t       write_device_address(uint8_t *out) const override;
     bool         reaches(const uint8_t *device) const override;
@@ -31,7 +31,7 @@ public:
     Nic *find_nic(const uct_device_addr_t *address) const;
 
 protected:
-    using SimIface::SimIface;
+    using NicIface::NicIface;
 
     /** Hands messages to the user. */
     unsigned take_messages();

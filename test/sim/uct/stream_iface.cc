@@ -13,7 +13,7 @@ constexpr size_t kReceive = 8192;
 } // namespace
 
 StreamIface::StreamIface(Process &process, Nic &nic)
-    : SimIface(process, nic), second_(process.has_stream(nic.index))
+    : NicIface(process, nic), second_(process.has_stream(nic.index))
 {
 }
 
@@ -192,7 +192,7 @@ bool StreamIface::take(Stream &stream, unsigned side, Stream::Segment &segment)
         return last;
     case StreamRecord::Type::Put:
         process().write(record.address + segment.offset, segment.data.data(),
-                        segment.data.size(), "a put over a stream");
+                        segment.data.size(), Hand::Cpu, "a put over a stream");
         if (last) {
             auto ack  = std::make_shared<StreamRecord>();
             ack->type = StreamRecord::Type::PutAck;

@@ -32,7 +32,7 @@ inline void ip_of(const Nic &nic, uint8_t (&ip)[4])
  * other is one; only who sends on one hears of its end; puts are executed when the
  * peer's program looks; an event a poll.
  */
-class StreamIface final : public SimIface {
+class StreamIface final : public NicIface {
 public:
     StreamIface(Process &process, Nic &nic);
     ~StreamIface() override;
