@@ -88,7 +88,7 @@ void OrderTracker::fence(bool messages)
     if (messages && channel_.take_unfenced()) {
         acks_.fence_sent(); /* acknowledged when they have been handled */
     }
-    /* Gets of the control lane are among these, though the lane keeps its order:
+    /* Gets of the lane's own NIC are among these, though the lane keeps its order:
      * what they read is in the user's memory when the rail has looked at its
      * completions, and it looks at messages first. So the answer to a later
      * message, UCP's atomics for one, would seem to come after the get. */
@@ -109,10 +109,10 @@ void OrderTracker::fence(bool messages)
     }
 }
 
-/* In front of a put of the control lane. Not in front of a get: no get is under way
- * that it could overtake, and puts it follows in any case. The flag that UCX sets for
- * it would only have the NIC wait, for which soft-RoCE of Linux 6.1 may wait forever:
- * what it waits for can end unseen between its look and its falling asleep. */
+/* Not in front of a get: no get is under way that it could overtake, and puts it
+ * follows in any case. The flag that UCX sets for it would only have the NIC wait,
+ * for which soft-RoCE of Linux 6.1 may wait forever: what it waits for can end
+ * unseen between its look and its falling asleep. */
 ucs_status_t OrderTracker::before_lane_put()
 {
     if (ucs_likely(!lane_put_fence_)) {

@@ -12,7 +12,8 @@ Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session)
       ops_(*this, order_),
       endpoints_(*this, context.lanes, context.poller,
                  context.settings.max_qps),
-      bulk_(*this, endpoints_, *this, *this, *this, context.bulk), memory_(context.regions, context.copies),
+      bulk_(*this, endpoints_, *this, *this, *this, context.bulk),
+      memory_(context.regions, context.copies),
       gets_(*this, *this, context.gets, order_, memory_),
       keys_(*this, context.nics, context.regions, bulk_.table()),
       rma_(*this, channel_, order_, pending_, ops_, gets_, keys_, bulk_,
@@ -34,7 +35,7 @@ Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session)
 Peer::~Peer()
 {
     close_lanes();
-    receiver_.lender().end(teardown_.peer_stopped(), teardown_.abandoned());
+    receiver_.end(teardown_.peer_stopped(), teardown_.abandoned());
 }
 
 void Peer::run_deferred()
@@ -53,7 +54,7 @@ void Peer::run_deferred()
     if (!failed() && !bulk_.run_deferred()) {
         fail(UCS_ERR_UNREACHABLE);
     }
-    receiver_.paths().drain(); /* after what broke here was torn down */
+    receiver_.drain(); /* after what broke here was torn down */
     cancellation_.check();
     if (failed()) {
         advance();
@@ -180,15 +181,15 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
         return;
     }
     case ControlType::SlotAsk:
-        return receiver_.lender().on_ask(data, length);
+        return receiver_.on_slot_ask(data, length);
     case ControlType::SlotBack:
-        return receiver_.lender().on_back(data, length);
+        return receiver_.on_slot_back(data, length);
     case ControlType::SlotGrant:
         return bulk_.on_slot_grant(data, length);
     case ControlType::SlotRecall:
         return bulk_.on_slot_recall(data, length);
     case ControlType::PathBroken:
-        return receiver_.paths().on_broken(data, length);
+        return receiver_.on_path_broken(data, length);
     case ControlType::PathQuiet: {
         wire::PathQuiet message;
         if (wire::parse(data, length, message)) {

@@ -122,7 +122,7 @@ public:
     uint64_t uuid() const override { return Connection::uuid(); }
     bool     on_announced(uint8_t rail, uint8_t own, uint32_t number) override
     {
-        return receiver_.paths().on_announced(rail, own, number);
+        return receiver_.on_announced(rail, own, number);
     }
     void     on_landed(Get &get, uint64_t length) override
     {
@@ -131,12 +131,12 @@ public:
     void     on_data_part(const wire::DataPart &part, const char *data,
                           size_t length)
     {
-        receiver_.paths().on_part(part, data, length);
+        receiver_.on_part(part, data, length);
     }
     /** A chunk is in a slot that was lent to the peer. */
     void     on_slot_full(const wire::DataPart &part, const wire::InSlot &in)
     {
-        receiver_.lender().on_full(part, in);
+        receiver_.on_full(part, in);
     }
 
     void fail(ucs_status_t status) override;
@@ -192,7 +192,7 @@ private:
     }
     bool owes_quiet(uint8_t from, uint8_t own) const override
     {
-        return receiver_.paths().owes_drained(from, own);
+        return receiver_.owes_drained(from, own);
     }
 
     /* What the lane and its order tell. */

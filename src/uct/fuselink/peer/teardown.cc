@@ -193,7 +193,7 @@ bool Teardown::take_leave(sched::Nanos now)
            now > goodbye_.flush_until;
 }
 
-/* False if it could not be said, now or (is_gone) at all. */
+/* False if it could not be said, now or (Theirs::gone) at all. */
 bool Teardown::say_goodbye(bool stopped)
 {
     uct_ep_h ep = lane(host_.now());
@@ -250,7 +250,7 @@ void Teardown::on_goodbye(const wire::ControlHeader &header, const void *data,
         return;
     }
     theirs_.stopped |= (header.flags & wire::kGoodbyeStopped) != 0;
-    theirs_.broken     |= (header.flags & wire::kGoodbyeBroken) != 0;
+    theirs_.broken  |= (header.flags & wire::kGoodbyeBroken) != 0;
     if (header.flags & wire::kGoodbyeClosed) {
         if (!conn_.failed()) {
             note_open();
@@ -278,7 +278,7 @@ bool Teardown::gets_over(sched::Nanos now)
      * reported to us, and what is left in it may still be coming. */
     if (silence_.since == sched::Nanos() ||
         silence_.landings != gets_.landings()) {
-        silence_.since       = now;
+        silence_.since    = now;
         silence_.landings = gets_.landings();
     }
     return now - silence_.since > kQuietTime;

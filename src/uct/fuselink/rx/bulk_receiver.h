@@ -29,24 +29,53 @@ class BulkReceiver {
 public:
     BulkReceiver(Connection &conn, const Host &host, const Rails &rails,
                  Poller &poller, GpuCopies &copies, const PeerRegistry &others,
-                 BulkSender &bulk, OpenGets &gets, LocalMemory &memory)
-        : targets_(gets, memory), staging_(conn, gets, copies),
-          paths_(conn, host, rails, poller, bulk, gets, targets_, staging_),
-          lender_(conn, copies, rails, others, gets, paths_, targets_, staging_)
-    {
-    }
+                 BulkSender &bulk, OpenGets &gets, LocalMemory &memory);
     BulkReceiver(const BulkReceiver &)            = delete;
     BulkReceiver &operator=(const BulkReceiver &) = delete;
 
-    RxPathEnds       &paths() { return paths_; }
-    const RxPathEnds &paths() const { return paths_; }
-    SlotLender       &lender() { return lender_; }
+    /* Paths: see RxPathEnds. */
+    bool on_announced(uint8_t rail, uint8_t own, uint32_t number)
+    {
+        return paths_.on_announced(rail, own, number);
+    }
+    void on_part(const wire::DataPart &part, const char *data, size_t length)
+    {
+        paths_.on_part(part, data, length);
+    }
+    void on_path_broken(const void *data, size_t length)
+    {
+        paths_.on_broken(data, length);
+    }
+    bool owes_drained(uint8_t from, uint8_t own) const
+    {
+        return paths_.owes_drained(from, own);
+    }
+    void drain() { paths_.drain(); }
+
+    /* Slots that the peer is lent: see SlotLender. */
+    void on_slot_ask(const void *data, size_t length)
+    {
+        lender_.on_ask(data, length);
+    }
+    void on_slot_back(const void *data, size_t length)
+    {
+        lender_.on_back(data, length);
+    }
+    /** The peer has put a chunk into a slot. */
+    void on_full(const wire::DataPart &part, const wire::InSlot &in);
+
+    /** At the end of the connection: what is being copied ends, and then as
+     *  SlotLender::end(). */
+    void end(bool stopped, bool closing);
 
 private:
-    RxTargets  targets_;
-    RxStaging  staging_;
-    RxPathEnds    paths_;
-    SlotLender lender_;
+    Connection &conn_;
+    GpuCopies  &copies_;
+    OpenGets   &gets_;
+    RxTargets   targets_;
+    RxStaging   staging_;
+    RxPathEnds  paths_;
+    SlotLender  lender_;
 };
 
 } // namespace fuselink

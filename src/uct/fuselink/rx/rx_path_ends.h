@@ -38,8 +38,8 @@ namespace fuselink {
 class RxPathEnds {
 public:
     RxPathEnds(Connection &conn, const Host &host, const Rails &rails,
-            Poller &poller, BulkSender &bulk, OpenGets &gets,
-            RxTargets &targets, RxStaging &staging)
+               Poller &poller, BulkSender &bulk, OpenGets &gets,
+               RxTargets &targets, RxStaging &staging)
         : conn_(conn), host_(host), rails_(rails), poller_(poller),
           bulk_(bulk), gets_(gets), targets_(targets), staging_(staging)
     {
@@ -49,7 +49,7 @@ public:
 
     /** A chunk of a get, which the peer's NIC has written, is announced on the
      *  path from its rail `rail` to ours of number `own`. False if it is of a
-     *  connection that has ended: it is sent again, or a word has come. */
+     *  connection that has ended: it is sent again, or a wire::Landed has come. */
     bool on_announced(uint8_t rail, uint8_t own, uint32_t number);
     /** The same for a chunk, or a part of one, that comes by messages. */
     bool admit(const wire::DataPart &part);

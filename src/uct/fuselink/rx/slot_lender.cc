@@ -17,21 +17,21 @@ void SlotLender::on_ask(const void *data, size_t length)
     wire::SlotGrant grant{};
     grant.header.type = static_cast<uint8_t>(ControlType::SlotGrant);
     std::vector<wire::SlotName> names;
-    if (copies_.there() && copies_.slots_in().ready()) {
-        Slots      &slots  = copies_.slots_in();
-        SlotLedger &ledger = slots.ledger();
-        const uint32_t most = static_cast<uint32_t>(
-            (rails_.max_message() - sizeof(grant)) / sizeof(wire::SlotName));
+    if (slots_ != nullptr && slots_->ready()) {
+        SlotLedger &ledger = slots_->ledger();
         const uint32_t who  = conn_.session();
-        const uint32_t want = std::min(ask.want, ledger.lent(who) + most);
+        const size_t   most = (rails_.max_message() - sizeof(grant)) /
+                              sizeof(wire::SlotName); /* in one message */
+        const auto     want = static_cast<uint32_t>(
+            std::min<size_t>(ask.want, ledger.lent(who) + most));
         for (const SlotLoan &loan : ledger.lend(who, want)) {
             names.push_back({loan.slot, loan.turn});
         }
-        const RegionKey &key = slots.region().key;
-        grant.base       = reinterpret_cast<uintptr_t>(slots.at(0));
+        const RegionKey &key = slots_->region().key;
+        grant.base       = reinterpret_cast<uintptr_t>(slots_->at(0));
         grant.region_key = key.key;
         grant.region_id  = key.id;
-        grant.size       = static_cast<uint32_t>(slots.size());
+        grant.size       = static_cast<uint32_t>(slots_->size());
         if (ledger.lent(who) < std::min(ask.want, ledger.share())) {
             recall();
         }
@@ -44,7 +44,7 @@ void SlotLender::on_ask(const void *data, size_t length)
 /* From those who have more than their share. */
 void SlotLender::recall()
 {
-    const SlotLedger &ledger = copies_.slots_in().ledger();
+    const SlotLedger &ledger = slots_->ledger();
     wire::SlotRecall recall{};
     recall.header.type = static_cast<uint8_t>(ControlType::SlotRecall);
     recall.keep        = ledger.share();
@@ -59,56 +59,22 @@ void SlotLender::recall()
 void SlotLender::on_back(const void *data, size_t length)
 {
     wire::SlotBack back;
-    if (!wire::parse(data, length, back) || !copies_.there()) {
+    if (!wire::parse(data, length, back) ||
+        slots_ == nullptr) {
         return;
     }
     wire::for_names(back, data, length, [&](const wire::SlotName &name) {
-        if (!copies_.slots_in().ledger().give_back(conn_.session(),
-                                                   {name.slot, name.turn})) {
+        if (!slots_->ledger().give_back(conn_.session(),
+                                        {name.slot, name.turn})) {
             ucs_debug("fuselink: peer %016lx gives back a slot that it does "
                       "not have", conn_.uuid());
         }
     });
 }
 
-/* The peer has put a chunk into a slot. */
-void SlotLender::on_full(const wire::DataPart &part, const wire::InSlot &in)
+bool SlotLender::fill(const SlotLoan &loan)
 {
-    const SlotLoan loan{in.name.slot, in.name.turn};
-    if (!paths_.admit(part)) {
-        return; /* it is sent again, and the peer still has the slot */
-    }
-    if (!copies_.there() ||
-        !copies_.slots_in().ledger().fill(conn_.session(), loan)) {
-        ucs_error("fuselink: peer %016lx has filled slot %u, which it does not "
-                  "have: dropped", conn_.uuid(), loan.slot);
-        staging_.no_copy(part, RxStaging::kNoSlot, UCS_ERR_INVALID_PARAM);
-        return;
-    }
-    Slots &slots = copies_.slots_in();
-    RxTarget target;
-    if (in.length == 0 || in.length > slots.size() ||
-        !targets_.find(part, in.length, target)) {
-        ucs_error("fuselink: %u bytes of bulk data of peer %016lx are for "
-                  "memory that it may not write: dropped", in.length, conn_.uuid());
-        staging_.no_copy(part, loan.slot, UCS_ERR_INVALID_ADDR);
-        return;
-    }
-    if (target.on_gpu) {
-        if (target.get != nullptr) {
-            target.get->arriving += in.length;
-        }
-        staging_.in_slot(part, target.to, loan.slot, in.length,
-                          target.op_of_get());
-        return;
-    }
-    /* Other memory than the peer believes. */
-    const bool copied = targets_.write(target, part, slots.at(loan.slot), in.length);
-    staging_.no_copy(part, loan.slot,
-                      copied ? UCS_OK : UCS_ERR_INVALID_ADDR);
-    if (target.get != nullptr) {
-        gets_.landed(*target.get, in.length);
-    }
+    return slots_ != nullptr && slots_->ledger().fill(conn_.session(), loan);
 }
 
 /* The peer has not said that it is done, and our lanes to it are closed. Queue
@@ -127,11 +93,10 @@ bool SlotLender::may_still_write() const
 
 void SlotLender::end(bool stopped, bool closing)
 {
-    if (!copies_.there()) {
+    if (slots_ == nullptr) {
         return;
     }
-    staging_.end();
-    SlotLedger    &ledger = copies_.slots_in().ledger();
+    SlotLedger    &ledger = slots_->ledger();
     const uint32_t before = ledger.lost();
     ledger.forget(conn_.session(), !stopped && may_still_write());
     if (ledger.lost() != before && !closing) {

@@ -4,13 +4,8 @@
 
 #include "../conn/connection.h"
 #include "../conn/peer_registry.h"
+#include "../hop/slots.h"
 #include "../rail/rails.h"
-#include "../relay/gpu_copies.h"
-#include "../rma/open_gets.h"
-#include "../wire/messages.h"
-#include "rx_path_ends.h"
-#include "rx_staging.h"
-#include "rx_target.h"
 
 namespace fuselink {
 
@@ -23,11 +18,10 @@ namespace fuselink {
  */
 class SlotLender {
 public:
-    SlotLender(Connection &conn, GpuCopies &copies, const Rails &rails,
-               const PeerRegistry &others, OpenGets &gets, RxPathEnds &paths,
-               RxTargets &targets, RxStaging &staging)
-        : conn_(conn), copies_(copies), rails_(rails), others_(others),
-          gets_(gets), paths_(paths), targets_(targets), staging_(staging)
+    /** @param slots null if no memory of GPUs is taken */
+    SlotLender(Connection &conn, Slots *slots, const Rails &rails,
+               const PeerRegistry &others)
+        : conn_(conn), slots_(slots), rails_(rails), others_(others)
     {
     }
     SlotLender(const SlotLender &)            = delete;
@@ -37,11 +31,11 @@ public:
     void on_ask(const void *data, size_t length);  /* wire::SlotAsk */
     void on_back(const void *data, size_t length); /* wire::SlotBack */
 
-    /** The peer has put a chunk into a slot. */
-    void on_full(const wire::DataPart &part, const wire::InSlot &in);
+    /** The peer says that it has filled a slot. False if it must not. */
+    [[nodiscard]] bool fill(const SlotLoan &loan);
 
-    /** At the end of the connection, when its endpoints are closed: what the
-     *  peer may still write to is not used again.
+    /** At the end of the connection, when its endpoints are closed and nothing
+     *  is in a slot: what the peer may still write to is not used again.
      *  @param stopped the peer is known to write nothing here any more
      *  @param closing the interface closes, and its slots go as well */
     void end(bool stopped, bool closing);
@@ -51,13 +45,9 @@ private:
     bool may_still_write() const;
 
     Connection         &conn_;
-    GpuCopies          &copies_;
+    Slots              *slots_;
     const Rails        &rails_;
     const PeerRegistry &others_;
-    OpenGets           &gets_;
-    RxPathEnds            &paths_;
-    RxTargets          &targets_;
-    RxStaging          &staging_;
 };
 
 } // namespace fuselink

@@ -1,0 +1,158 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TEST_UNIT_CONN_FAKE_LANE_H
+#define FUSELINK_TEST_UNIT_CONN_FAKE_LANE_H
+
+#include "rail/rail.h"
+#include "ucx.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+/** An endpoint of a rail that takes what a test lets it take. */
+class FakeLane : public uct_ep_t {
+public:
+    using Message = std::vector<uint8_t>;
+
+    FakeLane()
+    {
+        iface                       = &iface_;
+        iface_.ops.ep_am_short      = am_short;
+        iface_.ops.ep_am_bcopy      = am_bcopy;
+        iface_.ops.ep_pending_add   = pending_add;
+        iface_.ops.ep_pending_purge = pending_purge;
+        iface_.ops.ep_flush         = flush;
+        iface_.ops.ep_fence         = fence;
+    }
+    FakeLane(const FakeLane &)            = delete;
+    FakeLane &operator=(const FakeLane &) = delete;
+
+    /** There is room for so many messages, and who waits hears of it. */
+    void give_room(size_t messages)
+    {
+        room = messages;
+        for (size_t n = waiting.size(); n != 0 && room != 0; --n) {
+            uct_pending_req_t *req = waiting.front();
+            waiting.pop_front();
+            if (req->func(req) != UCS_OK) {
+                waiting.push_front(req);
+                break;
+            }
+        }
+    }
+    /** Ends the flush that waits longest. */
+    void end_flush(ucs_status_t status = UCS_OK)
+    {
+        uct_completion_t *comp = flushes.front();
+        flushes.pop_front();
+        uct_invoke_completion(comp, status);
+    }
+
+    size_t                          room   = SIZE_MAX;
+    ucs_status_t                    broken = UCS_OK; /* all fails so */
+    std::vector<Message>            taken;
+    bool                            tells  = true; /* of room, later */
+    std::deque<uct_pending_req_t *> waiting;
+    ucs_status_t                    flushed = UCS_OK;
+    std::deque<uct_completion_t *>  flushes;
+    unsigned                        flush_calls = 0;
+    unsigned                        fences      = 0;
+
+private:
+    static FakeLane &from(uct_ep_h ep) { return *static_cast<FakeLane *>(ep); }
+
+    ucs_status_t take()
+    {
+        if (broken != UCS_OK) {
+            return broken;
+        }
+        if (room == 0) {
+            return UCS_ERR_NO_RESOURCE;
+        }
+        room -= room != SIZE_MAX;
+        return UCS_OK;
+    }
+
+    static ucs_status_t am_short(uct_ep_h ep, uint8_t id, uint64_t,
+                                 const void *, unsigned)
+    {
+        ucs_status_t status = from(ep).take();
+        if (status == UCS_OK) {
+            from(ep).taken.push_back({id});
+        }
+        return status;
+    }
+    static ssize_t am_bcopy(uct_ep_h ep, uint8_t, uct_pack_callback_t pack,
+                            void *arg, unsigned)
+    {
+        ucs_status_t status = from(ep).take();
+        if (status != UCS_OK) {
+            return status;
+        }
+        static Message buffer(1 << 20);
+        const size_t   length = pack(buffer.data(), arg);
+        from(ep).taken.emplace_back(buffer.data(), buffer.data() + length);
+        return static_cast<ssize_t>(length);
+    }
+    static ucs_status_t pending_add(uct_ep_h ep, uct_pending_req_t *req,
+                                    unsigned)
+    {
+        if (!from(ep).tells) {
+            return UCS_ERR_BUSY;
+        }
+        from(ep).waiting.push_back(req);
+        return UCS_OK;
+    }
+    static void pending_purge(uct_ep_h ep, uct_pending_purge_callback_t cb,
+                              void *arg)
+    {
+        while (!from(ep).waiting.empty()) {
+            uct_pending_req_t *req = from(ep).waiting.front();
+            from(ep).waiting.pop_front();
+            cb(req, arg);
+        }
+    }
+    static ucs_status_t flush(uct_ep_h ep, unsigned, uct_completion_t *comp)
+    {
+        ++from(ep).flush_calls;
+        if (from(ep).flushed == UCS_INPROGRESS && comp != nullptr) {
+            from(ep).flushes.push_back(comp);
+        }
+        return from(ep).flushed;
+    }
+    static ucs_status_t fence(uct_ep_h ep, unsigned)
+    {
+        ++from(ep).fences;
+        return UCS_OK;
+    }
+
+    uct_iface_t iface_{};
+};
+
+/** A rail that is named, and that nobody looks into. */
+class NamedRail {
+public:
+    fuselink::Rail &rail()
+    {
+        return *reinterpret_cast<fuselink::Rail *>(bytes_);
+    }
+
+private:
+    alignas(fuselink::Rail) std::byte bytes_[sizeof(fuselink::Rail)] = {};
+};
+
+/** A user's completion: how often it was told, and what. */
+struct FakeCompletion {
+    FakeCompletion() { fuselink::arm(comp, on_told); }
+
+    static void on_told(uct_completion_t *comp)
+    {
+        ++reinterpret_cast<FakeCompletion *>(comp)->told;
+    }
+
+    uct_completion_t comp; /* first */
+    unsigned         told = 0;
+};
+
+#endif
