@@ -2,6 +2,8 @@
 /* sim_tests: runs fuselink on simulated wires; see test/sim/README.md. */
 
 #include "harness/run.h"
+#include "hostile/session.h"
+#include "world/random.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -16,7 +18,9 @@ using namespace fuselink::sim;
 {
     fputs("usage: sim_tests [--wires tcp|rc|ud|mixed] [--seed N | --seeds A..B]\n"
           "                 [--without NUMBERS] [--print] [--twice] [--counts]\n"
-          "                 [--keep-going] [--no-shrink]\n", stderr);
+          "                 [--keep-going] [--no-shrink]\n"
+          "       sim_tests --hostile [--seed N | --seeds A..B] [--keep-going]\n",
+          stderr);
     exit(2);
 }
 
@@ -50,6 +54,34 @@ void read_cuts(const std::string &text, Cuts &cuts)
     }
 }
 
+/* Sessions with a hostile peer, whose scripts are drawn from seeds. Returns how
+ * many were not well. */
+unsigned run_hostile(uint64_t first, uint64_t last, bool keep_going)
+{
+    unsigned failed = 0;
+    for (uint64_t seed = first; seed <= last; ++seed) {
+        Random               chance(seed, 9);
+        std::vector<uint8_t> script(chance.between(16, 2000));
+        for (uint8_t &byte : script) {
+            byte = static_cast<uint8_t>(chance.next() >> 32);
+        }
+        const auto violations = hostile_session(script.data(), script.size());
+        if (violations.empty()) {
+            continue;
+        }
+        ++failed;
+        printf("failed: sim_tests --hostile --seed %lu\n", seed);
+        for (const auto &line : violations) {
+            printf("    %s\n", line.c_str());
+        }
+        fflush(stdout);
+        if (!keep_going) {
+            break;
+        }
+    }
+    return failed;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -58,7 +90,7 @@ int main(int argc, char **argv)
     uint64_t first = 1, last = 1;
     Cuts     cuts;
     bool     print = false, twice = false, counts = false, keep_going = false,
-             shrinks = true;
+             shrinks = true, hostile = false;
     for (int i = 1; i < argc; ++i) {
         const std::string name  = argv[i];
         auto              value = [&]() -> std::string {
@@ -83,6 +115,8 @@ int main(int argc, char **argv)
             last  = number(range.c_str() + dots + 2);
         } else if (name == "--without") {
             read_cuts(value(), cuts);
+        } else if (name == "--hostile") {
+            hostile = true;
         } else if (name == "--print") {
             print = true;
         } else if (name == "--twice") {
@@ -98,6 +132,9 @@ int main(int argc, char **argv)
         }
     }
 
+    if (hostile) {
+        return run_hostile(first, last, keep_going) != 0;
+    }
     Counts   sum{};
     unsigned failed = 0;
     for (uint64_t seed = first; seed <= last; ++seed) {

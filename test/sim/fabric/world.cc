@@ -52,7 +52,18 @@ Process &World::add_process(unsigned node, size_t arena, size_t gpu)
     return *processes_.back();
 }
 
-World::~World() = default;
+/* Connections keep themselves alive by what is under way on them. */
+World::~World()
+{
+    for (auto &stream : streams_) {
+        for (auto &end : stream->ends) {
+            if (end.out) {
+                end.out->cut();
+                end.out->on_give_up = nullptr;
+            }
+        }
+    }
+}
 
 void World::kill(Process &process)
 {

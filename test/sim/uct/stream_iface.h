@@ -72,7 +72,7 @@ private:
 
 class StreamEp final : public SimEp {
 public:
-    explicit StreamEp(StreamIface &owner) : SimEp(owner), iface_(owner) {}
+    explicit StreamEp(StreamIface &owner) : SimEp(owner) {}
     ~StreamEp() override;
 
     ucs_status_t am_short(uint8_t id, uint64_t header, const void *data,
@@ -125,7 +125,6 @@ private:
                      uct_completion_t *comp);
     void         push();
 
-    StreamIface        &iface_;
     Tx                  tx_;
     std::deque<PutComp> puts_;
     uint32_t            put_sn_ = 0, acked_ = 0;
