@@ -5,11 +5,19 @@
 
 # build_fuzzers FOLDER: with clang++, the only one that has the library.
 build_fuzzers() {
-    configure_in "$1" --enable-asan --enable-fuzzers \
-        CC=clang CXX=clang++ CXXFLAGS="-g -O1" &&
-        make -C "$1/src/ucs_ext" -j "$(nproc)" &&
-        make -C "$1/src/uct/fuselink" -j "$(nproc)" libfuselink_pure.la &&
+    configure_fuzzers "$1" && build_transport "$1" &&
         make -C "$1/test" -j "$(nproc)" all
+}
+
+configure_fuzzers() {
+    configure_in "$1" --enable-asan --enable-fuzzers \
+        CC=clang CXX=clang++ CXXFLAGS="-g1 -O1"
+}
+
+# build_transport FOLDER: the archives of which test programs are made.
+build_transport() {
+    make -C "$1/src/ucs_ext" -j "$(nproc)" &&
+        make -C "$1/src/uct/fuselink" -j "$(nproc)" libfuselink_transport.la
 }
 
 # fuzzers FOLDER: their names.
