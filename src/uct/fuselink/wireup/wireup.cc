@@ -216,8 +216,11 @@ void Wireup::on_hello(const wire::Hello &hello, const wire::RailTable &table)
             conn_.fail(status);
             return;
         }
-    } else if ((hello.header.flags & wire::kHelloWantReply) && !first) {
-        say_hello(); /* at the first one, ours is on its way already */
+    } else if ((hello.header.flags & wire::kHelloWantReply) && !first &&
+               ep_ != nullptr) {
+        /* At the first one ours is on its way already; without an endpoint, the
+         * next one says it. */
+        say_hello();
     }
     learn(hello, table);
     if (!first) {
