@@ -45,7 +45,7 @@ struct ToOwner { /* by any path, in any order */
 
 struct Side {
     uint32_t               id = 0;
-    SlotCredits                credits;
+    SlotCredits            credits;
     std::deque<ToBorrower> in;
     std::vector<ToOwner>   out;
 };
@@ -295,7 +295,7 @@ private:
 /* Grants of a peer that grants what it likes. */
 void believe(const uint8_t *data, size_t size)
 {
-    SlotCredits               credits;
+    SlotCredits           credits;
     std::vector<SlotLoan> filled;
     for (; size >= 3; data += 3, size -= 3) {
         const uint32_t slot = data[1] | uint32_t{data[2]} << 12;

@@ -240,7 +240,7 @@ TEST(SlotCredits, AgreeWithTheLedger)
     std::mt19937 random(1);
     SlotLedger ledger(16);
     struct Side {
-        SlotCredits               credits;
+        SlotCredits           credits;
         std::vector<SlotLoan> full;
     };
     std::map<uint32_t, Side> sides;

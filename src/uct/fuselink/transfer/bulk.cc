@@ -29,8 +29,8 @@ BulkSender::BulkSender(Connection &connection, Endpoints &endpoints,
               {context.trace, context.host, connection.uuid()}, loop_),
       retransmission_(connection, paths_, memory_, staging_, transfers_,
                       selector_, chunks_, loop_),
-      loop_(connection, owner, context.host, context.poller, context.room,
-            paths_, memory_, staging_, transfers_, selector_, chunks_,
+      loop_(connection, owner, context.poller, context.room, paths_,
+            memory_, staging_, transfers_, selector_, chunks_,
             retransmission_)
 {
 }

@@ -59,6 +59,8 @@ public:
 
     /** What others bring to the peer's NICs. */
     LoadQuery &load_query() { return query_; }
+    /** Nothing is on its way to the peer, or will be soon: tells it so. */
+    void       say_farewell() { query_.ask(0, host_.now()); }
 
 private:
     struct Candidates;

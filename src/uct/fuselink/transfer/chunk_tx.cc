@@ -288,29 +288,36 @@ void ChunkTx::on_ack(const wire::ChunkAck &ack)
 
 void ChunkTx::release_staging(Path &path)
 {
-    for (auto *list : {&path.lost, &path.parts, &path.unacked}) {
+    auto release = [this](Chunk &chunk) {
+        staging_.release(chunk.staged);
+        chunk.staged = nullptr;
+    };
+    for (auto *list : {&path.lost, &path.parts}) {
         for (Chunk *chunk : *list) {
-            staging_.release(chunk->staged);
-            chunk->staged = nullptr;
+            release(*chunk);
         }
     }
+    path.unacked.for_each(release);
 }
 
 std::deque<Chunk *> ChunkTx::take_lost(Path &path, uint32_t seen)
 {
     std::deque<Chunk *> lost;
     lost.swap(path.lost);
-    for (auto *list : {&path.unacked, &path.parts}) {
-        for (Chunk *chunk : *list) {
-            off_path(*chunk, false);
-            lost.push_back(chunk);
-            if (chunk->in_slot) {
-                slots_.credits().untake(chunk->loan); /* the peer has not
-                                                         looked */
-            }
+    auto take = [&](Chunk &chunk) {
+        off_path(chunk, false);
+        lost.push_back(&chunk);
+        if (chunk.in_slot) {
+            slots_.credits().untake(chunk.loan); /* the peer has not looked */
         }
-        list->clear();
+    };
+    while (!path.unacked.empty()) {
+        take(*path.unacked.take());
     }
+    for (Chunk *chunk : path.parts) {
+        take(*chunk);
+    }
+    path.parts.clear();
     slots_.give_back(); /* that were to be, when they were empty */
     notices_.send_unseen(path, seen, lost);
     return lost;
@@ -319,17 +326,21 @@ std::deque<Chunk *> ChunkTx::take_lost(Path &path, uint32_t seen)
 void ChunkTx::abandon(Path &path, ucs_status_t status)
 {
     path.notices.clear();
-    for (auto *list : {&path.parts, &path.unacked}) {
-        while (!list->empty()) {
-            Chunk &chunk = *list->front();
-            list->pop_front();
-            if (chunk.in_slot) {
-                slot_step(chunk, status); /* its put ends by itself */
-            } else {
-                chunk.comp.status = status;
-                done(chunk);
-            }
+    auto end = [&](Chunk &chunk) {
+        if (chunk.in_slot) {
+            slot_step(chunk, status); /* its put ends by itself */
+        } else {
+            chunk.comp.status = status;
+            done(chunk);
         }
+    };
+    while (!path.parts.empty()) {
+        Chunk &chunk = *path.parts.front();
+        path.parts.pop_front();
+        end(chunk);
+    }
+    while (!path.unacked.empty()) {
+        end(*path.unacked.take());
     }
     while (!path.lost.empty()) {
         Chunk    &chunk    = *path.lost.front();

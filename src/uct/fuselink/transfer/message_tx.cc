@@ -86,7 +86,7 @@ bool MessageTx::send(Path &path)
         chunk->sent += part_length;
         if (chunk->sent == chunk->length) {
             path.parts.pop_front();
-            path.unacked.push_back(chunk);
+            path.unacked.push(chunk->number, *chunk);
         }
     }
     return path.usable();
@@ -96,15 +96,13 @@ Chunk *MessageTx::take_acknowledged(const wire::ChunkAck &ack)
 {
     Path *path = paths_.find(ack.rail, ack.remote,
                              [](const Path &) { return true; });
-    if (path != nullptr && !path->unacked.empty() &&
-        path->unacked.front()->number == ack.chunk) {
-        Chunk *chunk = path->unacked.front();
-        path->unacked.pop_front();
-        return chunk;
+    Chunk *chunk = path != nullptr ? path->unacked.acknowledge(ack.chunk) :
+                                     nullptr;
+    if (chunk == nullptr) {
+        ucs_debug("fuselink: peer %016lx acknowledges a chunk that was not "
+                  "sent", connection_.uuid());
     }
-    ucs_debug("fuselink: peer %016lx acknowledges a chunk that was not sent",
-              connection_.uuid());
-    return nullptr;
+    return chunk;
 }
 
 } // namespace fuselink

@@ -8,6 +8,7 @@
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "../wire/messages.h"
+#include "unacked_chunks.h"
 
 #include <deque>
 #include <memory>
@@ -96,7 +97,7 @@ struct Path {
     /* MessageTx's: chunks with parts to send, and those whose acknowledgement is
      * awaited; in order. */
     std::deque<Chunk *> parts;
-    std::deque<Chunk *> unacked;
+    UnackedChunks       unacked;
     uint32_t            chunk_number = 0;
 
     /* ChunkTx's. */

@@ -125,14 +125,15 @@ void PathRecovery::tear_down(Path &path)
  * gone. */
 bool PathRecovery::puts_ended(const Path &path) const
 {
-    for (const auto *list : {&path.unacked, &path.parts}) {
-        for (const Chunk *chunk : *list) {
-            if (chunk->in_slot && chunk->waits != 1) {
-                return false;
-            }
-        }
+    bool ended = true;
+    auto look  = [&](const Chunk &chunk) {
+        ended = ended && (!chunk.in_slot || chunk.waits == 1);
+    };
+    path.unacked.for_each(look);
+    for (const Chunk *chunk : path.parts) {
+        look(*chunk);
     }
-    return true;
+    return ended;
 }
 
 void PathRecovery::on_path_quiet(const wire::PathQuiet &message)

@@ -62,9 +62,9 @@ public:
     /** or lets the others pass. */
     void defer(const RetransmitSegment &rest) { segments_.push_back(rest); }
 
-    /** Cuts a segment into its first `length` bytes, which are in `staged` from
-     *  now on, and the others, if there are any, which follow it. Returns whether
-     *  there are. */
+    /** Cuts a segment that is in no buffer into its first `length` bytes, which
+     *  are in `staged` from now on, and the others, if there are any, which follow
+     *  it. Returns whether there are. */
     bool split(size_t index, size_t length, StagingSegment *staged)
     {
         RetransmitSegment &first = segments_[index];
@@ -73,7 +73,6 @@ public:
         first.staged  = staged;
         rest.offset  += length;
         rest.length  -= length;
-        rest.staged   = nullptr;
         if (rest.length == 0) {
             return false;
         }

@@ -81,10 +81,9 @@ void TxLoop::room_again()
 
 void TxLoop::chunk_ended()
 {
-    LoadQuery &query = selector_.load_query();
-    if (ucs_unlikely(query.asked()) && idle() && transfers_.backlog() == 0 &&
-        !connection_.failed()) {
-        query.ask(0, host_.now()); /* a farewell */
+    if (ucs_unlikely(selector_.load_query().asked()) && idle() &&
+        transfers_.backlog() == 0 && !connection_.failed()) {
+        selector_.say_farewell();
     }
     room_again();
 }

@@ -3,7 +3,6 @@
 #define FUSELINK_TRANSFER_TX_LOOP_H
 
 #include "../conn/connection.h"
-#include "../host/host.h"
 #include "../rail/poller.h"
 #include "chunk_selector.h"
 #include "chunk_tx.h"
@@ -27,13 +26,13 @@ namespace fuselink {
 class TxLoop final : public Pump, public RoomWaiter {
 public:
     /** All outlive this, though they need not be there yet. */
-    TxLoop(Connection &connection, const TransferOwner &owner, const Host &host,
+    TxLoop(Connection &connection, const TransferOwner &owner,
            const Poller &poller, RoomQueue &room, const PathSet &paths,
            const TransferMemory &memory, TxStaging &staging,
            TransferQueue &transfers, ChunkSelector &selector, ChunkTx &chunks,
            Retransmission &retransmission)
-        : connection_(connection), owner_(owner), host_(host), poller_(poller),
-          room_(room), paths_(paths), memory_(memory), staging_(staging),
+        : connection_(connection), owner_(owner), poller_(poller), room_(room),
+          paths_(paths), memory_(memory), staging_(staging),
           transfers_(transfers), selector_(selector), chunks_(chunks),
           retransmission_(retransmission)
     {
@@ -63,7 +62,6 @@ private:
 
     Connection          &connection_;
     const TransferOwner &owner_;
-    const Host          &host_;
     const Poller        &poller_;
     RoomQueue           &room_;
     const PathSet       &paths_;
