@@ -224,7 +224,11 @@ ucs_status_t QueuePair::on_message(const wire::RailAddr &message,
         }
         return status;
     case LinkStep::Ready:
-        if (state_ == State::Answered) {
+        /* Of two that ask at the same time the peer may have our answer before
+         * our question, if the lane has changed between them: it answers the
+         * first alone. */
+        if (state_ == State::Answered ||
+            (state_ == State::Asked && connected_)) {
             probe();
         }
         return UCS_OK;
