@@ -49,9 +49,13 @@ void Stream::transmit(unsigned side)
             End &from = ends[side], &to = ends[1 - side];
             from.on_wire -= segment->size();
             if (to.iface == nullptr || !to.process->alive) {
+                if (given_up_on) {
+                    note_first_contact(side);
+                }
                 fail(side); /* nobody has the socket: a reset comes back */
                 return;
             }
+            brought[side]      = true;
             to.received_bytes += segment->size();
             to.received.push_back(std::move(*segment));
             notify(1 - side);
@@ -121,6 +125,14 @@ void Stream::close(unsigned side)
         end.out->send(40, [keep, side] { keep->fail(1 - side); });
     }
     transmit(side);
+}
+
+/* What this side has said does not arrive. */
+void Stream::note_first_contact(unsigned side)
+{
+    if (has_messages && !brought[side]) {
+        world.may_hang = "a stream that breaks in the first contact";
+    }
 }
 
 /* The kernel gives the connection up at this end. */

@@ -81,12 +81,15 @@ struct Stream : std::enable_shared_from_this<Stream> {
     void    fail(unsigned side);
     bool    ready(unsigned side) const;
     void    notify(unsigned side);
+    void    note_first_contact(unsigned side);
 
     World &world;
     End    ends[2]; /* who connected, who accepted */
     bool   given_up = false; /* one side lost a crossing */
     bool   answered = false; /* by the other kernel */
     bool   has_messages = false; /* not bulk data alone */
+    bool   brought[2] = {false, false}; /* something, from that side */
+    bool   given_up_on = false; /* one side has seen it break */
     size_t reset_in[2] = {SIZE_MAX, SIZE_MAX};
 };
 

@@ -310,6 +310,7 @@ std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
             if (!held) {
                 return;
             }
+            held->note_first_contact(side);
             held->fail(side);
             /* The other end has nothing to send, and asks now and then whether
              * the connection is alive, as UCX has it do. */
@@ -423,6 +424,7 @@ void StreamEp::break_down(ucs_status_t status)
         return;
     }
     state = State::Closed;
+    stream->given_up_on        = true;
     stream->ends[side].handled = true;
     purge(status);
     auto keep = stream;
