@@ -3,7 +3,9 @@
 
 #include "../wire/messages.h"
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 namespace fuselink {
 namespace {
@@ -29,18 +31,6 @@ struct PackPieces { /* scattered memory behind a header */
     size_t           header_length;
     const uct_iov_t *iov;
     size_t           iovcnt;
-    GpuCopies       &copies;
-    ucs_status_t     status; /* of copies from GPUs */
-
-    void copy(void *out, const uct_iov_t &piece, const char *from)
-    {
-        auto *memory = static_cast<const Region *>(piece.memh);
-        if (ucs_likely(memory == nullptr || !memory->on_gpu())) {
-            memcpy(out, from, piece.length);
-        } else if (copies.out(out, from, piece.length) != UCS_OK) {
-            status = UCS_ERR_IO_ERROR;
-        }
-    }
 };
 
 size_t pack_pieces(void *dest, void *arg)
@@ -55,13 +45,44 @@ size_t pack_pieces(void *dest, void *arg)
         const uct_iov_t &piece = p->iov[i];
         for (unsigned k = 0; k < piece.count; ++k) {
             if (piece.length != 0) { /* buffer may be null else */
-                p->copy(out, piece, static_cast<char *>(piece.buffer) +
-                                        k * piece.stride);
+                memcpy(out, static_cast<char *>(piece.buffer) +
+                                k * piece.stride, piece.length);
                 out += piece.length;
             }
         }
     }
     return static_cast<size_t>(out - static_cast<char *>(dest));
+}
+
+bool on_gpu(const uct_iov_t &piece)
+{
+    auto *memory = piece.length == 0 ? nullptr :
+                                       static_cast<const Region *>(piece.memh);
+    return ucs_unlikely(memory != nullptr && memory->on_gpu());
+}
+
+/* The bytes of scattered memory, some of it a GPU's. Where a copy of a few
+ * microseconds is made, an allocation counts for little. */
+ucs_status_t gather(GpuCopies &copies, const uct_iov_t *iov, size_t iovcnt,
+                    std::vector<char> &bytes)
+{
+    for (size_t i = 0; i < iovcnt; ++i) {
+        for (unsigned k = 0; k < iov[i].count && iov[i].length != 0; ++k) {
+            auto *from = static_cast<char *>(iov[i].buffer) +
+                         k * iov[i].stride;
+            const size_t at = bytes.size();
+            bytes.resize(at + iov[i].length);
+            if (!on_gpu(iov[i])) {
+                memcpy(&bytes[at], from, iov[i].length);
+                continue;
+            }
+            ucs_status_t status = copies.out(&bytes[at], from, iov[i].length);
+            if (status != UCS_OK) {
+                return UCS_ERR_IO_ERROR;
+            }
+        }
+    }
+    return UCS_OK;
 }
 
 } // namespace
@@ -173,12 +194,21 @@ ucs_status_t Messages::am_copied(uint8_t id, const void *header,
                              size_t header_length, const uct_iov_t *iov,
                              size_t iovcnt)
 {
-    PackPieces message{header, header_length, iov, iovcnt, copies_, UCS_OK};
-    ssize_t sent = uct_ep_am_bcopy(channel_.ep(), id, pack_pieces, &message, 0);
-    if (message.status != UCS_OK) { /* what went out is not what was meant */
-        conn_.fail(message.status);
-        return message.status;
+    /* Before the message is begun: it would go out, also if a copy failed. */
+    std::vector<char> bytes;
+    uct_iov_t         whole;
+    if (std::any_of(iov, iov + iovcnt, on_gpu)) {
+        ucs_status_t status = gather(copies_, iov, iovcnt, bytes);
+        if (status != UCS_OK) {
+            conn_.fail(status);
+            return status;
+        }
+        whole  = {bytes.data(), bytes.size(), UCT_MEM_HANDLE_NULL, 0, 1};
+        iov    = &whole;
+        iovcnt = 1;
     }
+    PackPieces message{header, header_length, iov, iovcnt};
+    ssize_t sent = uct_ep_am_bcopy(channel_.ep(), id, pack_pieces, &message, 0);
     if (sent < 0) {
         return channel_.outcome(static_cast<ucs_status_t>(sent));
     }
