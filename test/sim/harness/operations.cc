@@ -347,6 +347,9 @@ void Program::violate(const Operation &op, const std::string &what) const
 
 void Program::end(Operation &op, ucs_status_t status)
 {
+    if (!process_.alive) {
+        return; /* it was killed in the middle of a call */
+    }
     world_.journal().note("ends", process_.index(), op.action.number,
                           static_cast<uint64_t>(-status));
     if (op.state == Operation::State::Ended) {

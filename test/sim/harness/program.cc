@@ -614,6 +614,9 @@ ucs_status_t Program::on_message(void *arg, void *data, size_t length, unsigned)
 ucs_status_t Program::on_failure(void *arg, uct_ep_h ep, ucs_status_t status)
 {
     auto &program = *static_cast<Program *>(arg);
+    if (!program.process_.alive) {
+        return UCS_OK;
+    }
     for (auto &one : program.endpoints_) {
         if (one->ep != ep) {
             continue;
