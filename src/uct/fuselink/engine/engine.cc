@@ -31,7 +31,8 @@ Engine::Engine(Host &host, uct_base_iface_t &owner, RegionTable &regions,
 Engine::~Engine()
 {
     peers_.clear();
-    watching_.end(rails_, copies_, settings_.bulk.policy->name(), now());
+    watching_.end(rails_, copies_, settings_.bulk.policy->name(),
+                  host_.now());
 }
 
 PeerContext Engine::peer_context()

@@ -72,10 +72,10 @@ public:
             count += peers_.run_deferred();
         }
         if (ucs_unlikely(!connect_timer_.empty())) {
-            connect_timer_.check(now());
+            connect_timer_.check(host_.now());
         }
         if (ucs_unlikely(!room_.empty())) {
-            count += room_.serve(now());
+            count += room_.serve(host_.now());
         }
         return count;
     }
@@ -103,72 +103,21 @@ public:
     ucs_status_t flush() { return peers_.flush(); }
     void         fence() { peers_.fence(); }
 
-    Host                  &host() const { return host_; }
-    sched::Nanos           now() const { return host_.now(); }
-    uint64_t               uuid() const { return rails_.uuid(); }
     const wire::RailTable &table() const { return rails_.table(); }
     const Rails::List     &rails() const { return rails_.list(); }
     const LeftOuts        &left_out() const { return rails_.left_out(); }
     const EngineSettings  &settings() const { return settings_; }
-    Lanes                 &lanes() { return lanes_; }
     Poller                &poller() { return poller_; }
-    LoadView              &loads() { return loads_; }
-    RoomQueue             &room() { return room_; }
-    /** nullptr unless the user asked for one. */
-    Trace                 *trace() const { return watching_.trace(); }
-    Planning              &planning() { return planning_; }
-    const PeerTable::Peers &peers() const { return peers_.peers(); }
-    GetTable              &gets() { return gets_; }
-    RegionTable           &regions() { return regions_; }
-    NicMemory             &nics() { return nics_; }
-    uct_base_iface_t      &owner() { return owner_; }
 
-    /** What the senders of bulk data use of all this. */
+private:
+    /* What connections, and their senders of bulk data, use of all this. */
+    PeerContext peer_context();
     BulkContext bulk_context()
     {
         return {host_,   poller_, rails_,    nics_,     regions_, copies_,
-                loads_,  room_,   planning_, rotation_, trace(),
+                loads_,  room_,   planning_, rotation_, watching_.trace(),
                 settings_.bulk};
     }
-
-    /* To go, with the last that takes a whole engine. */
-    GpuCopies &hop() { return copies_; }
-    Slots     &slots_out() { return copies_.slots_out(); }
-    Slots     &slots_in() { return copies_.slots_in(); }
-    bool       has_hop() const { return copies_.there(); }
-    ucs_status_t copy_out(void *host, const void *gpu, size_t length,
-                          bool hurry, uct_completion_t *comp)
-    {
-        return copies_.begin_out(host, gpu, length, hurry, comp);
-    }
-    ucs_status_t copy_in(void *gpu, const void *host, size_t length,
-                         uct_completion_t *comp)
-    {
-        return copies_.begin_in(gpu, host, length, comp);
-    }
-    template <typename Done> bool await_copies(Done &&done)
-    {
-        return copies_.await(done);
-    }
-    size_t max_message() const { return rails_.max_message(); }
-    size_t max_put_bcopy() const { return rails_.max_put_bcopy(); }
-    Peer  *find_peer(uint32_t session) const { return peers_.find(session); }
-    void   compare(const wire::RailTable &theirs) { rails_.compare(theirs); }
-    ucs_status_t create_lane(LaneOwner &owner, const LowerIface &iface,
-                             const wire::RailRecord &remote, uct_ep_h &ep)
-    {
-        return lanes_.create(owner, iface, remote, ep);
-    }
-    void add_lane(LaneOwner &owner, uct_ep_h ep) { lanes_.add(owner, ep); }
-    void destroy_lane(uct_ep_h ep) { lanes_.destroy(ep); }
-    void defer(Peer &peer) { peers_.defer(peer); }
-    sched::Bytes inflow(size_t rail, sched::Nanos now, const Peer *except) const
-    {
-        return peers_.inflow(rail, now, except);
-    }
-
-private:
-    PeerContext peer_context();
 
     Host             &host_;
     uct_base_iface_t &owner_;
