@@ -79,7 +79,7 @@ AC_DEFUN([FL_SANITIZERS], [
         # A finding of UBSan must fail the test; its check of virtual tables
         # needs the RTTI that the library is built without, and UCX counts the
         # offsets of members from null, which ASan would catch where it is used.
-        FUSELINK_SANITIZE="-fsanitize=address,undefined -fno-sanitize=vptr,null -fno-sanitize-recover=all -fno-omit-frame-pointer"
+        FUSELINK_SANITIZE="-fsanitize=address,undefined -fno-sanitize=vptr,null,object-size -fno-sanitize-recover=all -fno-omit-frame-pointer"
         fuselink_sanitizers="address, undefined behaviour"
         # clang++ looks at the type of a function that is called by address, and
         # UCX calls through others.
