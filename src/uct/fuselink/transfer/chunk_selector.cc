@@ -92,7 +92,7 @@ bool ChunkSelector::collect(Transfer &transfer,
             method = TxMethod::Messages; /* it reads the GPU's memory, not
                                             ours */
         }
-        bool open = ready && !path.blocked && method != TxMethod::NotYet &&
+        bool open = ready && !path.room.blocked && method != TxMethod::NotYet &&
                     (ucs_likely(copied) || direct);
         candidates.paths[candidates.count]   = &path;
         candidates.methods[candidates.count] = method;

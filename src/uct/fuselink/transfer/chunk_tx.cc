@@ -198,7 +198,7 @@ void ChunkTx::done(Chunk &chunk)
     staging_.release(chunk.staged);
     off_path(chunk, status == UCS_OK);
     if (status == UCS_OK) {
-        if (ucs_unlikely(path.breaks != 0) && path.usable()) {
+        if (ucs_unlikely(path.recovery.breaks != 0) && path.usable()) {
             recovery_.carries_again(path);
         }
         if (serves) {
@@ -213,7 +213,7 @@ void ChunkTx::done(Chunk &chunk)
         broken_ = broken_ || serves;
         transfers_.drop_unassigned(transfer);
         if (!by_messages) {
-            path.broken = true;
+            path.recovery.broken = true;
         }
         connection_.fail(status);
     }
@@ -244,7 +244,7 @@ void ChunkTx::put_done(Chunk &chunk)
         status = UCS_OK; /* it has arrived, though that was not heard */
     }
     if (status != UCS_OK) {
-        path.broken = true;
+        path.recovery.broken = true;
         connection_.fail(status);
     } else if (chunk.waits == 2) {
         chunk.left = true;

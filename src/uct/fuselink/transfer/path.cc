@@ -11,13 +11,13 @@
 namespace fuselink {
 
 Path::Path(Rail &rail_, const wire::RailRecord &remote_, const Books &books)
-    : rail(rail_), remote(remote_), hook{},
+    : rail(rail_), remote(remote_),
       weight(remote_.bytes_per_second != 0 ?
                  std::min(rail_.speed(), double(remote_.bytes_per_second)) :
                  rail_.speed()),
       meter(weight), books_(books)
 {
-    hook.path = this;
+    room.hook.path = this;
     rail.nic.add_path();
 }
 
@@ -41,7 +41,7 @@ void Path::posted(sched::Bytes length)
     planned -= static_cast<double>(length.count());
     meter.on_post(now, length);
     books_.loads.posted(rail, length);
-    books_.room.posted(length);
+    books_.room_queue.posted(length);
 }
 
 void Path::ended(sched::Bytes length, bool arrived, Direction direction)
@@ -68,7 +68,7 @@ void Path::ended(sched::Bytes length, bool arrived, Direction direction)
                                        rail.traffic.received)
             .add(length.count());
     }
-    books_.room.ended(length);
+    books_.room_queue.ended(length);
 }
 
 sched::Rate Path::full_rate() const

@@ -43,11 +43,28 @@ struct Path {
         bool              running = false; /* inside its callback */
     };
 
+    /** Whether the rail takes something: PathRoom's. */
+    struct Room {
+        bool blocked = false; /* no room on the rail */
+        bool connected = false; /* the rail took something, or would */
+        bool retry  = false; /* look for room from progress */
+        Hook hook{};
+    };
+
+    /** When it breaks: PathRecovery's. */
+    struct Recovery {
+        bool         broken = false; /* the rail said so */
+        bool         cancelled = false;
+        unsigned     breaks = 0; /* in a row */
+        ucs_status_t why = UCS_OK;
+        sched::Nanos until; /* what it waits for may take so long */
+    };
+
     /** Where it is noted what is in flight. */
     struct Books {
         const Host &host; /* the clock */
         LoadView   &loads;
-        RoomQueue  &room;
+        RoomQueue  &room_queue;
     };
 
     Path(Rail &rail, const wire::RailRecord &remote, const Books &books);
@@ -74,13 +91,8 @@ struct Path {
     /* Data goes by messages: the rail has no put, or no queue pair was left
      * for this path. */
     bool             by_messages = false;
-    /* PathRoom's. */
-    bool             blocked = false; /* no room on the rail */
-    bool             connected = false; /* the rail took something, or would */
-    bool             retry  = false; /* look for room from progress */
-    Hook             hook;
-    bool             broken = false; /* the rail said so */
-    bool             cancelled = false;
+    Room             room;
+    Recovery         recovery;
     unsigned         serving = 0; /* puts for gets, not acknowledged */
     sched::Rate      weight; /* reported speed */
     sched::RateMeter meter;
@@ -103,11 +115,6 @@ struct Path {
     /* ChunkTx's. */
     std::deque<Chunk *> lost;       /* broke with it */
     unsigned            on_nic = 0; /* chunks that the NIC has */
-
-    /* PathRecovery's. */
-    unsigned            breaks = 0; /* in a row */
-    ucs_status_t        why = UCS_OK;
-    sched::Nanos        until; /* what it waits for may take so long */
 
 private:
     const Books         books_;

@@ -29,7 +29,7 @@ bool cancel(uct_ep_h ep)
 void PathRecovery::post_failed(Path &path, ucs_status_t status)
 {
     if (is_calls_error(status)) {
-        path.broken = true;
+        path.recovery.broken = true;
         connection_.fail(status);
     } else {
         break_path(path, status);
@@ -41,15 +41,15 @@ void PathRecovery::break_path(Path &path, ucs_status_t status)
     if (!path.usable() || connection_.failed()) {
         return;
     }
-    path.broken = true;
+    path.recovery.broken = true;
     ucs_debug("fuselink: path to %016lx breaks: %s -> %s: %s",
               connection_.uuid(), path.rail.name().c_str(),
               path.remote.name.c_str(), ucs_status_string(status));
-    path.state   = Path::State::Broken;
-    path.why     = status;
-    path.planned = 0;
-    path.blocked = path.retry = false;
-    path.until   = host_.now() + kEnd;
+    path.state          = Path::State::Broken;
+    path.planned        = 0;
+    path.room.blocked   = path.room.retry = false;
+    path.recovery.why   = status;
+    path.recovery.until = host_.now() + kEnd;
     ++broken_;
     paths_.drop_plan();
     connection_.defer();
@@ -62,7 +62,7 @@ bool PathRecovery::advance()
     }
     if (std::none_of(paths_.begin(), paths_.end(), [](const auto &path) {
             return path->state == Path::State::Ready ||
-                   path->breaks < kMostBreaks;
+                   path->recovery.breaks < kMostBreaks;
         })) {
         ucs_warn("fuselink: no rail reaches peer %016lx any more: each of its "
                  "%zu paths has failed %u times in a row", connection_.uuid(),
@@ -81,14 +81,14 @@ void PathRecovery::advance(Path &path)
         return; /* the peer's answer, or the next transfer, brings it on */
     }
     uct_ep_h ep = path.ep == nullptr && path.pair ? path.pair->ep() : path.ep;
-    if (ep != nullptr && !path.cancelled) {
-        path.cancelled = cancel(ep);
-        if (path.cancelled) {
+    if (ep != nullptr && !path.recovery.cancelled) {
+        path.recovery.cancelled = cancel(ep);
+        if (path.recovery.cancelled) {
             /* The call may take long itself. */
-            path.until = host_.now() + kEnd;
+            path.recovery.until = host_.now() + kEnd;
         }
     }
-    if (path.on_nic == 0 || host_.now() > path.until) {
+    if (path.on_nic == 0 || host_.now() > path.recovery.until) {
         drain_completions(path);
         if (!connection_.failed()) {
             tear_down(path);
@@ -109,8 +109,8 @@ void PathRecovery::tear_down(Path &path)
     if (path.pair) {
         path.pair->reset();
     }
-    path.hook.queued = false;
-    path.state       = Path::State::Draining;
+    path.room.hook.queued = false;
+    path.state            = Path::State::Draining;
     listener_.on_torn_down(path);
     wire::PathBroken message{};
     message.header.type = static_cast<uint8_t>(wire::ControlType::PathBroken);
@@ -155,17 +155,18 @@ void PathRecovery::on_path_quiet(const wire::PathQuiet &message)
     }
     /* Only now: a peer that has gone does not answer, and needs no line for
      * each of its connections. */
-    if (path.breaks == 0) {
+    if (path.recovery.breaks == 0) {
         ucs_warn("fuselink: rail %s to %s of peer %016lx has failed (%s): its "
                  "data goes over the other rails until it connects again",
                  path.rail.name().c_str(), path.remote.name.c_str(),
-                 connection_.uuid(), ucs_status_string(path.why));
+                 connection_.uuid(), ucs_status_string(path.recovery.why));
     }
-    path.state = Path::State::Backoff;
-    path.until = host_.now() +
-                 sched::Nanos::millis(kBackoff
-                                      << std::min(path.breaks, kMostDoubles));
-    path.breaks += path.breaks < kMostBreaks;
+    path.state          = Path::State::Backoff;
+    unsigned &breaks    = path.recovery.breaks;
+    path.recovery.until = host_.now() +
+                          sched::Nanos::millis(
+                              kBackoff << std::min(breaks, kMostDoubles));
+    breaks += breaks < kMostBreaks;
     listener_.on_drained(path, message.seen);
     connection_.defer();
     pump_.pump();
@@ -176,11 +177,13 @@ void PathRecovery::on_path_quiet(const wire::PathQuiet &message)
 void PathRecovery::revive(sched::Nanos now)
 {
     for (auto &path : paths_) {
-        if (path->state == Path::State::Backoff && now >= path->until &&
+        Path::Recovery &recovery = path->recovery;
+        if (path->state == Path::State::Backoff && now >= recovery.until &&
             !rx_.owes_quiet(path->remote.index, path->rail.index())) {
-            path->state     = Path::State::Idle;
-            path->cancelled = path->broken = path->connected = false;
-            path->chunks    = 0;
+            path->state          = Path::State::Idle;
+            path->room.connected = false;
+            path->chunks         = 0;
+            recovery.cancelled = recovery.broken = false;
             --broken_;
         }
     }
@@ -195,7 +198,7 @@ bool PathRecovery::backs_off() const
 
 void PathRecovery::carries_again(Path &path)
 {
-    path.breaks = 0;
+    path.recovery.breaks = 0;
     ucs_info("fuselink: rail %s to %s of peer %016lx carries data again",
              path.rail.name().c_str(), path.remote.name.c_str(),
              connection_.uuid());
@@ -221,11 +224,11 @@ bool PathRecovery::torn_down(uint8_t own, uint8_t remote) const
 void PathRecovery::cancel_in_flight(bool all)
 {
     for (auto &path : paths_) {
-        if (path->ep == nullptr || path->cancelled ||
-            (path->serving != 0 && !path->broken && !all)) {
+        if (path->ep == nullptr || path->recovery.cancelled ||
+            (path->serving != 0 && !path->recovery.broken && !all)) {
             continue;
         }
-        path->cancelled = cancel(path->ep);
+        path->recovery.cancelled = cancel(path->ep);
     }
 }
 

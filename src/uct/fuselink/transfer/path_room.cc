@@ -7,21 +7,21 @@ namespace fuselink {
 
 bool PathRoom::add_hook(Path &path)
 {
-    path.hook.room     = this;
-    path.hook.req.func = on_hook;
-    path.hook.queued   = uct_ep_pending_add(path.ep, &path.hook.req, 0) ==
-                         UCS_OK;
-    return path.hook.queued;
+    Path::Hook &hook = path.room.hook;
+    hook.room        = this;
+    hook.req.func    = on_hook;
+    hook.queued      = uct_ep_pending_add(path.ep, &hook.req, 0) == UCS_OK;
+    return hook.queued;
 }
 
 void PathRoom::block(Path &path)
 {
-    path.blocked = true;
-    if (path.hook.queued) {
+    path.room.blocked = true;
+    if (path.room.hook.queued) {
         return;
     }
-    if (path.hook.running) {
-        path.hook.queued = true; /* stays where it is */
+    if (path.room.hook.running) {
+        path.room.hook.queued = true; /* stays where it is */
         return;
     }
     if (add_hook(path)) {
@@ -30,40 +30,41 @@ void PathRoom::block(Path &path)
     /* BUSY though it had no room: it will not tell when it has, because not
      * the path is full, but what all of its rail share. Asking again at once
      * would be a loop without end. */
-    path.retry = retry_ = true;
+    path.room.retry = retry_ = true;
     connection_.defer();
 }
 
 void PathRoom::await_connection(Path &path)
 {
     if (add_hook(path)) {
-        path.blocked = true;
+        path.room.blocked = true;
     } else {
-        path.connected = true;
+        path.room.connected = true;
     }
 }
 
 ucs_status_t PathRoom::on_hook(uct_pending_req_t *req)
 {
-    Path     &path    = *reinterpret_cast<Path::Hook *>(req)->path;
-    PathRoom &room    = *path.hook.room;
-    path.hook.queued  = false;
-    path.hook.running = true;
-    path.blocked      = false;
-    path.connected    = true;
-    if (room.sender_.send_waiting(path)) {
-        room.pump_.pump();
+    auto     &hook = *reinterpret_cast<Path::Hook *>(req);
+    Path     &path = *hook.path;
+    PathRoom &self = *hook.room;
+    hook.queued         = false;
+    hook.running        = true;
+    path.room.blocked   = false;
+    path.room.connected = true;
+    if (self.sender_.send_waiting(path)) {
+        self.pump_.pump();
     }
-    path.hook.running = false;
-    return path.hook.queued ? UCS_ERR_NO_RESOURCE : UCS_OK;
+    hook.running = false;
+    return hook.queued ? UCS_ERR_NO_RESOURCE : UCS_OK;
 }
 
 void PathRoom::retry(PathSet &paths)
 {
     retry_ = false;
     for (auto &path : paths) {
-        if (path->retry) {
-            path->retry = path->blocked = false;
+        if (path->room.retry) {
+            path->room.retry = path->room.blocked = false;
             sender_.send_waiting(*path);
         }
     }

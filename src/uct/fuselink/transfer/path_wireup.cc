@@ -23,7 +23,7 @@ void PathWireup::leave_out(Path &path)
 /* The same; one that has worked before is tried again. */
 void PathWireup::not_connected(Path &path, ucs_status_t status)
 {
-    if (path.breaks == 0) {
+    if (path.recovery.breaks == 0) {
         leave_out(path);
     } else {
         recovery_.break_path(path, status);
@@ -102,7 +102,7 @@ void PathWireup::on_rail_address(const wire::RailAddr       &message,
             continue;
         }
         if (path->state == Path::State::Backoff) {
-            path->until = {}; /* the peer's is over */
+            path->recovery.until = {}; /* the peer's is over */
             recovery_.revive(host_.now());
         }
         if (!path->usable()) {
@@ -161,9 +161,9 @@ bool PathWireup::on_path_error(uct_ep_h ep, ucs_status_t status)
         connection_.defer();
         return true;
     }
-    if (!path.connected && path.chunks == 0 &&
+    if (!path.room.connected && path.chunks == 0 &&
         !(path.pair && path.pair->ready())) {
-        path.until = host_.now() + kGoodbye;
+        path.recovery.until = host_.now() + kGoodbye;
         not_connected(path, status);
     } else {
         recovery_.break_path(path, status);
@@ -196,7 +196,8 @@ bool PathWireup::remove_left_out()
         }
         removed = true;
         if (!path.pair || !path.pair->failed()) { /* it has said so */
-            unsaid_.push_back({path.rail.name(), path.remote.name, path.until});
+            unsaid_.push_back({path.rail.name(), path.remote.name,
+                               path.recovery.until});
         }
         recovery_.drain_completions(path);
         if (path.ep != nullptr && !path.pair_owns()) {

@@ -18,8 +18,8 @@
 namespace fuselink {
 
 /**
- * Gives the bytes that wait to paths, as far as these have room: first copies what is
- * of a GPU, then sends what was lost, then transfers in turn.
+ * Gives the bytes that wait to paths, as far as these have room: first copies what
+ * is of a GPU, then sends what was lost, then transfers in turn.
  *
  * One thread at a time (the worker's).
  */

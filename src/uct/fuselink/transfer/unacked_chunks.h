@@ -11,8 +11,8 @@ namespace fuselink {
 struct Chunk;
 
 /**
- * Chunks of one path that the peer is to acknowledge, in the order in which they were
- * sent, which is that of acknowledgements.
+ * Chunks of one path that the peer is to acknowledge, in the order in which they
+ * were sent, which is that of acknowledgements.
  *
  * What the peer says may be hostile: only the number that is next takes a chunk out,
  * and a chunk is given out once. Accounting alone; one thread at a time.
