@@ -15,6 +15,8 @@ class Pump {
 public:
     /** Something that waits may go on. */
     virtual void pump() = 0;
+    /** The same, from the next progress on: nothing happens in here. */
+    virtual void pump_later() = 0;
     /** The same, if no other connection waits for room on our NICs: those come
      *  first. */
     virtual void room_again() = 0;

@@ -169,6 +169,11 @@ void TransferQueue::stop(Transfer &transfer, ucs_status_t status)
         transfer.status = status;
     }
     drop_unassigned(transfer);
+    if (!empty() && !connection_.failed()) {
+        /* It may have been what the others waited behind, and nothing tells of
+         * what it waited for any more. */
+        pump_.pump_later();
+    }
     end_if_over(transfer);
 }
 

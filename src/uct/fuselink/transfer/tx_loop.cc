@@ -18,8 +18,7 @@ void TxLoop::pump()
     /* UCX's TCP goes on with what it has received when a completion returns,
      * and aborts if the connection broke meanwhile in a call of ours. */
     if (paths_.streams() && poller_.busy()) {
-        later_ = true;
-        connection_.defer();
+        pump_later();
         return;
     }
     pumping_ = true;

@@ -42,6 +42,11 @@ public:
     TxLoop &operator=(const TxLoop &) = delete;
 
     void pump() override;
+    void pump_later() override
+    {
+        later_ = true;
+        connection_.defer();
+    }
     void room_again() override;
     void chunk_ended() override;
     void await_room() override { room_.wait(*this); }
