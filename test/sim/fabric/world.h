@@ -27,6 +27,7 @@ enum class Count : unsigned {
     Stops, Deaths, Leaves, EpsClosed, PeersFailed, /* ends */
     OpsFailed, BadKeys, Slept,
     PathsBroken, PathsMended, LanesFailed, Warnings, /* said by fuselink */
+    Kept, FromEnds, /* messages: kept by users, sent from completions */
     GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
     CopiesOut, CopiesIn, CopiesShort, CopiesFailed, /* of GPUs */
     SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */

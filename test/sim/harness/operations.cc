@@ -334,6 +334,34 @@ void Program::on_end(uct_completion_t *comp)
 {
     auto *op = reinterpret_cast<Operation *>(comp);
     op->program->end(*op, comp->status);
+    op->program->send_from_end(*op);
+}
+
+/* What UCP does: behind whatever waits in the endpoint's queue. */
+void Program::send_from_end(Operation &op)
+{
+    Endpoint &at = *op.endpoint;
+    if (!op.action.goes_on || op.status != UCS_OK || gone() ||
+        at.ep == nullptr || at.failed || at.cancelled) {
+        return;
+    }
+    const bool     waits  = at.waiting != 0;
+    const uint32_t head[] = {at.instance, at.messages};
+    uint64_t       header;
+    memcpy(&header, head, sizeof(header));
+    auto &flow = ledger_.flow(at.instance);
+    flow.sent.push_back({0, 0, at.fenced});
+    ++at.messages;
+    ucs_status_t status = uct_ep_am_short(at.ep, 1, header, nullptr, 0);
+    if (status != UCS_OK) {
+        flow.sent.pop_back();
+        --at.messages;
+        return;
+    }
+    world_.count(Count::FromEnds);
+    if (waits) {
+        violate(op, "sends from its end, in front of what waits in the queue");
+    }
 }
 
 void Program::violate(const Operation &op, const std::string &what) const

@@ -51,6 +51,7 @@ Program::~Program()
             uct_rkey_release(registered_component(), &remote.gpu_key);
         }
     }
+    release_all();
     if (iface_ != nullptr) {
         uct_iface_close(iface_);
     }
@@ -129,8 +130,8 @@ bool Program::open()
     params.open_mode            = UCT_IFACE_OPEN_MODE_DEVICE;
     params.mode.device.tl_name  = "fuselink";
     params.mode.device.dev_name = "rails";
-    params.rx_headroom          = process_.chance().pick({size_t{0},
-                                                          size_t{64}});
+    headroom_ = process_.chance().pick({size_t{0}, size_t{64}});
+    params.rx_headroom          = headroom_;
     params.err_handler          = on_failure;
     params.err_handler_arg      = this;
     status = uct_iface_open(md_, worker_, &params, iface_config, &iface_);
@@ -278,6 +279,9 @@ bool Program::step()
     }
     if (gone()) { /* just now */
         return true;
+    }
+    if (!kept_.empty() && process_.chance().one_in(8)) {
+        release_kept(process_.chance().below(kept_.size()));
     }
     if (blocked_ != nullptr) {
         Operation &op = *blocked_;
@@ -581,6 +585,7 @@ void Program::leave()
     ledger_.excuse_all(process_.index());
     close_endpoints();
     left_ = true;
+    release_all();
     uct_iface_close(iface_);
     iface_ = nullptr;
 }
@@ -600,7 +605,38 @@ void Program::kill()
 
 /* --- what comes --- */
 
-ucs_status_t Program::on_message(void *arg, void *data, size_t length, unsigned)
+/* The headroom is the program's from now on, as the message is. */
+void Program::keep(void *data, size_t length)
+{
+    world_.count(Count::Kept);
+    auto *at = static_cast<uint8_t *>(data);
+    fill(at - headroom_, headroom_, length);
+    kept_.push_back({at, {at, at + length}});
+}
+
+void Program::release_kept(size_t index)
+{
+    const Kept  &kept   = kept_[index];
+    const size_t length = kept.bytes.size();
+    if (differs(kept.data - headroom_, headroom_, length) != headroom_ ||
+        memcmp(kept.data, kept.bytes.data(), length) != 0) {
+        world_.journal().violate("a message that process " +
+                                 std::to_string(process_.index()) +
+                                 " keeps is written");
+    }
+    uct_iface_release_desc(kept.data - headroom_);
+    kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+void Program::release_all()
+{
+    while (!kept_.empty()) {
+        release_kept(kept_.size() - 1);
+    }
+}
+
+ucs_status_t Program::on_message(void *arg, void *data, size_t length,
+                                 unsigned flags)
 {
     auto &program = *static_cast<Program *>(arg);
     if (!program.process_.alive) {
@@ -608,7 +644,12 @@ ucs_status_t Program::on_message(void *arg, void *data, size_t length, unsigned)
     }
     program.ledger_.deliver(program.process_.index(),
                             static_cast<uint8_t *>(data), length);
-    return UCS_OK;
+    if (!(flags & UCT_CB_PARAM_FLAG_DESC) || !program.scenario_.keeps ||
+        !program.process_.chance().one_in(4)) {
+        return UCS_OK;
+    }
+    program.keep(data, length);
+    return UCS_INPROGRESS;
 }
 
 ucs_status_t Program::on_failure(void *arg, uct_ep_h ep, ucs_status_t status)

@@ -47,6 +47,12 @@ struct Operation {
     std::shared_ptr<Landing> reads;   /* a get of what a put has put */
 };
 
+/** A message that its program has kept, and is to release. */
+struct Kept {
+    uint8_t             *data;
+    std::vector<uint8_t> bytes; /* what is to be there until then */
+};
+
 /** One of a program's endpoints to a peer, in one of its lives. */
 struct Endpoint {
     Program               *program = nullptr;
@@ -130,6 +136,10 @@ private:
     void         sleep();
     void         ask_whether_alive();
     bool         awake();
+    void         send_from_end(Operation &op);
+    void         keep(void *data, size_t length);
+    void         release_kept(size_t index);
+    void         release_all();
     void         violate(const Operation &op, const std::string &what) const;
     void         flush_iface();
 
@@ -149,6 +159,8 @@ private:
     uct_md_h             md_     = nullptr;
     uct_iface_h          iface_  = nullptr;
     uct_iface_attr_t     attr_{};
+    size_t               headroom_ = 0; /* of messages */
+    std::vector<Kept>    kept_;
     uct_mem_h            memh_ = nullptr; /* of the arena */
     uct_mem_h            gpu_memh_ = nullptr; /* and of that on the GPU */
     std::vector<uint8_t> packed_key_, packed_gpu_key_;

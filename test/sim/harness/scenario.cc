@@ -72,6 +72,10 @@ Action draw_action(Random &chance, const Scenario &scenario, unsigned process)
     do {
         action.peer = static_cast<unsigned>(chance.below(scenario.processes));
     } while (scenario.node_of(action.peer) == scenario.node_of(process));
+    if (scenario.to_one && scenario.node_of(process) != 0) {
+        action.peer = 0;
+    }
+    action.goes_on  = chance.one_in(4);
     action.from_gpu = chance.one_in(2);
     action.to_gpu   = chance.one_in(2);
     switch (action.kind) {
@@ -197,7 +201,10 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     s.seed  = seed;
     s.wires = wires;
     draw_profile(chance, wires, s.profile);
-    s.nodes     = static_cast<unsigned>(chance.between(2, 3));
+    s.to_one    = chance.one_in(8);
+    s.keeps     = chance.one_in(2);
+    s.nodes     = static_cast<unsigned>(s.to_one ? chance.between(4, 6) :
+                                                   chance.between(2, 3));
     s.processes = s.nodes + static_cast<unsigned>(chance.below(2));
     s.nics      = static_cast<unsigned>(chance.between(1, 4));
     s.slots     = static_cast<unsigned>(chance.between(1, 2));

@@ -36,6 +36,7 @@ struct Action {
     bool     own_region = false;  /* registers the memory for this alone */
     bool     from_gpu = false;    /* its own memory is a GPU's, if there is one */
     bool     to_gpu = false;      /* and so is the peer's */
+    bool     goes_on = false;     /* sends a message when it is told of its end */
     Instant  time   = 0;
 };
 
@@ -102,6 +103,8 @@ struct Scenario {
     std::string gpu_chunk, relay_memory;
     bool        gpu_direct = false;
     bool        board = true;
+    bool        to_one = false; /* the others have to do with process 0 alone */
+    bool        keeps = false; /* messages, to release them later */
     bool        fair = false; /* nothing happens of which one could warn */
     bool        leaves_in_order = false; /* at the end, one after the other */
 
