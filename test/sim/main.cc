@@ -16,7 +16,7 @@ using namespace fuselink::sim;
 
 [[noreturn]] void usage()
 {
-    fputs("usage: sim_tests [--wires tcp|rc|ud|mixed] [--seed N | --seeds A..B]\n"
+    fputs("usage: sim_tests [--wires tcp|rc|ud|mixed|any] [--seed N | --seeds A..B]\n"
           "                 [--without NUMBERS] [--print] [--twice] [--counts]\n"
           "                 [--keep-going] [--no-shrink]\n"
           "       sim_tests --hostile [--seed N | --seeds A..B] [--keep-going]\n",
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
     uint64_t first = 1, last = 1;
     Cuts     cuts;
     bool     print = false, twice = false, counts = false, keep_going = false,
-             shrinks = true, hostile = false;
+             shrinks = true, hostile = false, any_wires = false;
     for (int i = 1; i < argc; ++i) {
         const std::string name  = argv[i];
         auto              value = [&]() -> std::string {
@@ -100,7 +100,9 @@ int main(int argc, char **argv)
             return argv[++i];
         };
         if (name == "--wires") {
-            if (!parse(value(), wires)) {
+            const std::string kind = value();
+            any_wires              = kind == "any";
+            if (!any_wires && !parse(kind, wires)) {
                 usage();
             }
         } else if (name == "--seed") {
@@ -138,6 +140,9 @@ int main(int argc, char **argv)
     Counts   sum{};
     unsigned failed = 0;
     for (uint64_t seed = first; seed <= last; ++seed) {
+        if (any_wires) {
+            wires = static_cast<Wires>(Random(seed, 8).below(4));
+        }
         const Outcome outcome = run(seed, wires, cuts,
                                     print ? stdout : nullptr);
         for (size_t i = 0; i < sum.size(); ++i) {
