@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "open_gets.h"
 
+#include <algorithm>
+
 namespace fuselink {
 
 void OpenGets::end(Get &get, ucs_status_t status)
@@ -82,22 +84,25 @@ void OpenGets::on_data(const void *data, size_t length)
     }
     Get *get    = find(reply.op);
     size_t size = length - sizeof(reply);
-    if (get == nullptr || !get->by_message ||
-        reply.offset != get->landed || size > get->length - get->landed) {
+    /* In any order: some may come over the lane of before, and later. */
+    if (get == nullptr || !get->by_message || reply.offset > get->length ||
+        size > get->length - reply.offset ||
+        size > get->length - get->landed) {
         ucs_debug("fuselink: get data that nobody asked for from %016lx",
                   conn_.uuid());
         return;
     }
     const char *payload = static_cast<const char *>(data) + sizeof(reply);
     if (get->unpack == nullptr) {
-        if (!memory_.write(get->buffer + get->landed, get->to_gpu, payload,
+        if (!memory_.write(get->buffer + reply.offset, get->to_gpu, payload,
                            size)) {
             end(*get, UCS_ERR_IO_ERROR);
             return;
         }
     } else if (size != get->length) {
         /* The peer's messages are shorter than ours; unpack wants it whole. */
-        get->parts.insert(get->parts.end(), payload, payload + size);
+        get->parts.resize(get->length);
+        std::copy_n(payload, size, get->parts.data() + reply.offset);
         payload = get->parts.data();
     }
     get->landed += size;
