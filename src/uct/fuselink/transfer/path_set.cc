@@ -41,6 +41,8 @@ void PathSet::add(Rail &rail, const wire::RailRecord &remote)
     path->by_messages = rail.by_messages();
     reads_            = reads_ || rail.reads();
     streams_          = streams_ || rail.traits().stream;
+    written_in_place_ = written_in_place_ ||
+                        (!rail.reads() && !rail.by_messages());
     paths_.push_back(std::move(path));
 }
 
@@ -67,13 +69,6 @@ bool PathSet::any_usable() const
 {
     return std::any_of(paths_.begin(), paths_.end(),
                        [](const auto &path) { return path->usable(); });
-}
-
-bool PathSet::written_in_place() const
-{
-    return std::any_of(paths_.begin(), paths_.end(), [](const auto &path) {
-        return !path->rail.reads() && !path->rail.by_messages();
-    });
 }
 
 uint32_t PathSet::preferred(uint32_t turn) const

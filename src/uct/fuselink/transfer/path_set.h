@@ -75,8 +75,8 @@ public:
     bool reads() const { return reads_; }
     /** Some path is a stream. */
     bool streams() const { return streams_; }
-    /** Gets are answered by puts into our memory, on some path. */
-    bool written_in_place() const;
+    /** Gets are, or were, answered by puts into our memory, on some path. */
+    bool written_in_place() const { return written_in_place_; }
 
     /** The path that a transfer prefers, all else being equal, if those whose NIC
      *  is near take `turn`s. */
@@ -100,6 +100,7 @@ private:
     bool              table_known_ = false;
     bool              reads_       = false;
     bool              streams_     = false;
+    bool              written_in_place_ = false;
     bool              planned_     = false; /* what waits */
 };
 
