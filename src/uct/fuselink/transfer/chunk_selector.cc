@@ -62,7 +62,7 @@ bool ChunkSelector::collect(Transfer &transfer,
 {
     /* It waits for a copy that has not begun, or for a NIC that needs none. */
     const bool uncopied = transfer.from_gpu && segment == nullptr &&
-                          transfer.staged == nullptr;
+                          transfer.staging.first == nullptr;
     for (auto &candidate : paths_) {
         Path &path = *candidate;
         if (!paths_.in_play(path)) {
@@ -140,14 +140,14 @@ size_t ChunkSelector::length(const Transfer &transfer,
     }
     const size_t least = settings_.limits.min_chunk.count();
     if (decision.direct) { /* nothing of what is copied */
-        return without_remainder(length, transfer.tail - transfer.staged_until,
+        return without_remainder(length, transfer.tail - transfer.staging.until,
                                  least,
                                  decision.method == TxMethod::Slot ?
                                      credits_.size() : cap.put.max_zcopy);
     }
     /* No more than there is of what was copied at once, which is about as long as
      * a chunk. */
-    const StagingSegment &staged = *transfer.staged;
+    const StagingSegment &staged = *transfer.staging.first;
     return without_remainder(length,
                              staged.offset + staged.length - transfer.assigned,
                              least,
@@ -160,8 +160,9 @@ TxDecision ChunkSelector::next(Transfer &transfer,
 {
     using Verdict = TxDecision::Verdict;
     TxDecision decision;
-    const StagingSegment *copy   = segment != nullptr ? segment->staged :
-                                                        transfer.staged;
+    const StagingSegment *copy   = segment != nullptr ?
+                                       segment->staged :
+                                       transfer.staging.first;
     const bool            copied = !transfer.from_gpu ||
                                    (copy != nullptr && !copy->copying);
     if (ucs_unlikely(!copied && (segment != nullptr ||
@@ -194,7 +195,7 @@ TxDecision ChunkSelector::next(Transfer &transfer,
         /* With nothing on its way the policy waits for a NIC that others may
          * have copies for. */
         const bool uncopied = transfer.from_gpu && segment == nullptr &&
-                              transfer.staged == nullptr;
+                              transfer.staging.first == nullptr;
         if (uncopied && (!candidates.waits_for_nic || pump_.idle())) {
             decision.verdict = Verdict::Pass;
         }

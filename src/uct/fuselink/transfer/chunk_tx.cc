@@ -17,7 +17,7 @@ Chunk &ChunkTx::make(Transfer &transfer, const TxDecision &decision,
     chunk.traced      = 0;
     chunk.staged      = segment != nullptr ? segment->staged :
                         decision.direct    ? nullptr :
-                                             transfer.staged;
+                                             transfer.staging.first;
     chunk.offset      = segment != nullptr ? segment->offset :
                         decision.direct    ? transfer.tail - decision.length :
                                              transfer.assigned;

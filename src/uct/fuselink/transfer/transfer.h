@@ -24,6 +24,13 @@ struct Transfer {
         ServeGet /* we write what the peer asked for */
     };
 
+    /** What is copied of a GPU's memory for it: TxStaging's. */
+    struct Staging {
+        StagingSegment *first = nullptr; /* of the next bytes; a list */
+        StagingSegment *last  = nullptr;
+        size_t          until = 0; /* bytes whose copy has begun */
+    };
+
     Kind              kind = Kind::Put;
     const char       *buffer = nullptr;
     uint64_t          remote = 0;
@@ -47,10 +54,7 @@ struct Transfer {
     sched::Demand     demand;
     bool              from_gpu = false; /* `buffer` is memory of a GPU */
     bool              to_gpu = false;   /* `remote` is */
-    StagingSegment   *staged = nullptr; /* what is copied of the next bytes; a
-                                           list */
-    StagingSegment   *last_staged = nullptr;
-    size_t            staged_until = 0; /* bytes whose copy has begun */
+    Staging           staging;         /* of a GPU */
     bool              queued = false;
     bool              starting = false; /* inside TransferQueue::begin() */
     bool              handed_over = false; /* meanwhile, to the peer */

@@ -54,7 +54,7 @@ public:
                       TxMethod method) const
     {
         return method != TxMethod::NotYet &&
-               transfer.tail > transfer.staged_until &&
+               transfer.tail > transfer.staging.until &&
                may_read_gpu_soon(transfer, path, method);
     }
     /** What is copied can go that way. */

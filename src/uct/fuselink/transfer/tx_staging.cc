@@ -41,7 +41,8 @@ void TxStaging::copy_ahead()
             ++turn; /* the pump ends it, when its turn comes */
             continue;
         }
-        size_t rest = transfer.tail - transfer.staged_until;
+        Transfer::Staging &staging = transfer.staging;
+        size_t rest = transfer.tail - staging.until;
         const size_t direct = methods_.left_to_gpu_readers(transfer);
         if (connection_.failed()) {
             return;
@@ -55,15 +56,15 @@ void TxStaging::copy_ahead()
         if (rest - length < least && rest <= longest) {
             length = rest;
         }
-        StagingSegment *segment = take(transfer, transfer.staged_until, length);
+        StagingSegment *segment = take(transfer, staging.until, length);
         if (segment == nullptr) {
             return;
         }
-        (transfer.staged == nullptr ? transfer.staged :
-                                      transfer.last_staged->next) = segment;
-        transfer.last_staged = segment;
-        transfer.staged_until += length;
-        if (transfer.staged_until == transfer.tail) {
+        (staging.first == nullptr ? staging.first : staging.last->next) =
+            segment;
+        staging.last   = segment;
+        staging.until += length;
+        if (staging.until == transfer.tail) {
             to_copy_.erase(to_copy_.begin() +
                            static_cast<std::ptrdiff_t>(turn));
         }
@@ -142,10 +143,10 @@ void TxStaging::copied(StagingSegment &segment)
 
 void TxStaging::take_from(Transfer &transfer, size_t length)
 {
-    StagingSegment &segment = *transfer.staged;
+    StagingSegment &segment = *transfer.staging.first;
     if (transfer.assigned + length == segment.offset + segment.length) {
-        transfer.staged = segment.next;
-        segment.passed  = true;
+        transfer.staging.first = segment.next;
+        segment.passed         = true;
         --ahead_;
     }
 }
@@ -153,7 +154,7 @@ void TxStaging::take_from(Transfer &transfer, size_t length)
 void TxStaging::take_from_end(Transfer &transfer, size_t length)
 {
     transfer.tail -= length;
-    if (transfer.staged_until == transfer.tail) {
+    if (transfer.staging.until == transfer.tail) {
         to_copy_.erase(std::find(to_copy_.begin(), to_copy_.end(), &transfer));
     }
 }
@@ -170,19 +171,19 @@ void TxStaging::let_go(StagingSegment &segment)
 
 void TxStaging::drop(Transfer &transfer)
 {
-    if (transfer.staged_until != transfer.tail) {
+    if (transfer.staging.until != transfer.tail) {
         to_copy_.erase(std::find(to_copy_.begin(), to_copy_.end(),
                                  &transfer));
-        transfer.staged_until = transfer.tail;
+        transfer.staging.until = transfer.tail;
     }
-    for (StagingSegment *segment = transfer.staged, *next; segment != nullptr;
-         segment = next) {
+    for (StagingSegment *segment = transfer.staging.first, *next;
+         segment != nullptr; segment = next) {
         next            = segment->next;
         segment->passed = true;
         --ahead_;
         let_go(*segment);
     }
-    transfer.staged = nullptr;
+    transfer.staging.first = nullptr;
 }
 
 void TxStaging::await()
