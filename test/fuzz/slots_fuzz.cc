@@ -9,7 +9,7 @@
  * one, who, a number.
  */
 
-#include "hop/slot_ledger.h"
+#include "staging/slot_ledger.h"
 #include "script.h"
 #include "transfer/slot_credits.h"
 
@@ -33,14 +33,14 @@ struct Place {
 
 struct ToBorrower { /* in order */
     enum { Grant, Recall, Emptied } kind;
-    SlotLoan loan;
+    SlotCredit loan;
     bool     kept;
     uint32_t keep;
 };
 
 struct ToOwner { /* by any path, in any order */
     bool     back;
-    SlotLoan loan;
+    SlotCredit loan;
 };
 
 struct Side {
@@ -111,7 +111,7 @@ private:
     void lend(uint32_t index, uint32_t want)
     {
         Side &side = sides_[index];
-        for (const SlotLoan &loan : ledger_.lend(side.id, want)) {
+        for (const SlotCredit &loan : ledger_.lend(side.id, want)) {
             Place &place = places_[loan.slot];
             require(place.at == Place::Free);
             place = {Place::Lent, index};
@@ -135,7 +135,7 @@ private:
             side.credits.emptied(word.loan, word.kept);
             break;
         case ToBorrower::Recall:
-            for (const SlotLoan &loan : side.credits.shrink(word.keep)) {
+            for (const SlotCredit &loan : side.credits.shrink(word.keep)) {
                 side.out.push_back({true, loan});
             }
             break;
@@ -197,7 +197,7 @@ private:
 
     void recall()
     {
-        for (uint32_t id : ledger_.debtors()) {
+        for (uint32_t id : ledger_.over_quota()) {
             auto side = std::find_if(sides_.begin(), sides_.end(),
                                      [&](const Side &one) {
                                          return one.id == id;
@@ -288,7 +288,7 @@ private:
     SlotLedger                                ledger_;
     std::vector<Place>                        places_;
     std::array<Side, kSides>                  sides_;
-    std::vector<std::pair<uint32_t, SlotLoan>> full_;
+    std::vector<std::pair<uint32_t, SlotCredit>> full_;
     uint32_t                                  next_id_ = 1;
 };
 
@@ -296,7 +296,7 @@ private:
 void believe(const uint8_t *data, size_t size)
 {
     SlotCredits           credits;
-    std::vector<SlotLoan> filled;
+    std::vector<SlotCredit> filled;
     for (; size >= 3; data += 3, size -= 3) {
         const uint32_t slot = data[1] | uint32_t{data[2]} << 12;
         switch (data[0] % 4) {

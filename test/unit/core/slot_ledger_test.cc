@@ -1,5 +1,5 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#include "hop/slot_ledger.h"
+#include "staging/slot_ledger.h"
 #include "transfer/slot_credits.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 using fuselink::SlotCredits;
 using fuselink::SlotLedger;
-using fuselink::SlotLoan;
+using fuselink::SlotCredit;
 
 TEST(SlotLedger, TakesEachSlotOnce)
 {
@@ -88,7 +88,7 @@ TEST(SlotLedger, TheLastIsNotLent)
 TEST(SlotLedger, FillsOncePerTurn)
 {
     SlotLedger ledger(4);
-    SlotLoan loan = ledger.lend(1, 1)[0];
+    SlotCredit loan = ledger.lend(1, 1)[0];
     EXPECT_TRUE(ledger.fill(1, loan));
     EXPECT_FALSE(ledger.fill(1, loan));
     EXPECT_TRUE(ledger.empty(loan.slot));
@@ -100,7 +100,7 @@ TEST(SlotLedger, FillsOncePerTurn)
 TEST(SlotLedger, BelievesNoStranger)
 {
     SlotLedger ledger(8);
-    SlotLoan loan = ledger.lend(1, 1)[0];
+    SlotCredit loan = ledger.lend(1, 1)[0];
     EXPECT_FALSE(ledger.fill(2, loan));
     EXPECT_FALSE(ledger.fill(1, {loan.slot + 8, loan.turn}));
     EXPECT_FALSE(ledger.fill(1, {UINT32_MAX, loan.turn}));
@@ -119,15 +119,15 @@ TEST(SlotLedger, ThoseWithMoreThanTheirShareLoseIt)
     SlotLedger ledger(8);
     auto first = ledger.lend(1, 4);
     ASSERT_EQ(first.size(), 4u);
-    EXPECT_TRUE(ledger.debtors().empty());
+    EXPECT_TRUE(ledger.over_quota().empty());
     EXPECT_EQ(ledger.lend(2, 4).size(), 0u);
     EXPECT_EQ(ledger.share(), 2u);
-    ASSERT_EQ(ledger.debtors().size(), 1u);
-    EXPECT_EQ(ledger.debtors()[0], 1u);
+    ASSERT_EQ(ledger.over_quota().size(), 1u);
+    EXPECT_EQ(ledger.over_quota()[0], 1u);
     ASSERT_TRUE(ledger.fill(1, first[0]));
     EXPECT_FALSE(ledger.empty(first[0].slot));
     EXPECT_TRUE(ledger.give_back(1, first[1]));
-    EXPECT_TRUE(ledger.debtors().empty());
+    EXPECT_TRUE(ledger.over_quota().empty());
     EXPECT_EQ(ledger.lend(2, 4).size(), 2u);
 }
 
@@ -152,7 +152,7 @@ TEST(SlotLedger, DoesNotUseAgainWhatMayBeWritten)
     EXPECT_FALSE(ledger.empty(loans[0].slot));
     EXPECT_EQ(ledger.free(), 4u);
     std::set<uint32_t> lost;
-    for (const SlotLoan &loan : loans) {
+    for (const SlotCredit &loan : loans) {
         lost.insert(loan.slot);
     }
     while (auto slot = ledger.take()) {
@@ -170,7 +170,7 @@ TEST(SlotLedger, IsNeverLostAltogether)
         for (uint32_t who = 1; who < 20; ++who) {
             auto loans = ledger.lend(who, 1000);
             ASSERT_EQ(loans.size(), left / 2);
-            for (const SlotLoan &loan : loans) { /* full ones are as lost */
+            for (const SlotCredit &loan : loans) { /* full ones are as lost */
                 ASSERT_TRUE(loan.slot % 2 == 0 || ledger.fill(who, loan));
             }
             ledger.forget(who, true);
@@ -194,7 +194,7 @@ TEST(SlotLedger, OthersKeepWhatTheyHave)
     EXPECT_EQ(ledger.lent(2), 4u);
     EXPECT_EQ(ledger.lend(2, 100).size(), 2u); /* 6 of 12 */
     EXPECT_EQ(ledger.lend(3, 100).size(), 0u);
-    ASSERT_EQ(ledger.debtors().size(), 1u);
+    ASSERT_EQ(ledger.over_quota().size(), 1u);
     ledger.forget(2, false);
     EXPECT_EQ(ledger.free(), 12u);
 }
@@ -206,7 +206,7 @@ TEST(SlotCredits, TakesWhatWasLent)
     EXPECT_FALSE(credits.add({5, 2}));
     EXPECT_FALSE(credits.add({SlotCredits::kMostSlots, 1}));
     EXPECT_EQ(credits.held(), 1u);
-    SlotLoan loan = credits.take();
+    SlotCredit loan = credits.take();
     EXPECT_EQ(loan.slot, 5u);
     EXPECT_EQ(credits.free(), 0u);
     EXPECT_EQ(credits.held(), 1u);
@@ -241,7 +241,7 @@ TEST(SlotCredits, AgreeWithTheLedger)
     SlotLedger ledger(16);
     struct Side {
         SlotCredits           credits;
-        std::vector<SlotLoan> full;
+        std::vector<SlotCredit> full;
     };
     std::map<uint32_t, Side> sides;
     for (int step = 0; step < 20000; ++step) {
@@ -249,14 +249,14 @@ TEST(SlotCredits, AgreeWithTheLedger)
         Side    &side = sides[who];
         switch (random() % 6) {
         case 0:
-            for (const SlotLoan &loan : ledger.lend(who, random() % 10)) {
+            for (const SlotCredit &loan : ledger.lend(who, random() % 10)) {
                 ASSERT_TRUE(side.credits.add(loan));
             }
             break;
         case 1:
         case 2:
             if (side.credits.free() != 0) {
-                SlotLoan loan = side.credits.take();
+                SlotCredit loan = side.credits.take();
                 ASSERT_TRUE(ledger.fill(who, loan));
                 side.full.push_back(loan);
             }
@@ -265,15 +265,15 @@ TEST(SlotCredits, AgreeWithTheLedger)
         case 4:
             if (!side.full.empty()) {
                 size_t   i    = random() % side.full.size();
-                SlotLoan loan = side.full[i];
+                SlotCredit loan = side.full[i];
                 side.full.erase(side.full.begin() + static_cast<long>(i));
                 side.credits.emptied(loan, ledger.empty(loan.slot));
             }
             break;
         case 5:
-            for (uint32_t debtor : ledger.debtors()) {
+            for (uint32_t debtor : ledger.over_quota()) {
                 SlotCredits &credits = sides[debtor].credits;
-                for (const SlotLoan &loan : credits.shrink(ledger.share())) {
+                for (const SlotCredit &loan : credits.shrink(ledger.share())) {
                     ASSERT_TRUE(ledger.give_back(debtor, loan));
                 }
             }

@@ -153,7 +153,8 @@ TEST_F(OpenGetsTest, UnpacksWhatHasComeInPartsWhole)
 TEST_F(OpenGetsTest, TakesNothingThatWasNotAskedFor)
 {
     begin(id, 6, told, true);
-    data(id, 1, {'x'});                           /* a gap */
+    data(id, 6, {'x'});                           /* behind its end */
+    data(id, 7, {});
     data(id, UINT64_MAX, {'x'});
     data(id, 0, std::vector<char>(7, 'x'));       /* too much */
     data({id.slot, id.generation + 1}, 0, {'x'}); /* another's name */
@@ -171,6 +172,17 @@ TEST_F(OpenGetsTest, TakesNothingThatWasNotAskedFor)
     data(id, 0, std::vector<char>(6, 'x')); /* of one that has ended */
     EXPECT_EQ(std::string(buffer.data(), 7), "yyyyyy.");
     EXPECT_EQ(told.told, 1u);
+}
+
+TEST_F(OpenGetsTest, PartsMayComeInAnyOrder)
+{
+    begin(id, 6, told, true);
+    data(id, 4, {'e', 'f'});
+    data(id, 0, {'a'});
+    EXPECT_EQ(told.told, 0u);
+    data(id, 1, {'b', 'c', 'd'});
+    EXPECT_EQ(told.told, 1u);
+    EXPECT_EQ(std::string(buffer.data(), 7), "abcdef.");
 }
 
 TEST_F(OpenGetsTest, OfOthersItKnowsNothing)

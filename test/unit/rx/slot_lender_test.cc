@@ -15,7 +15,7 @@ namespace {
 
 using fuselink::Connection;
 using fuselink::SlotLender;
-using fuselink::SlotLoan;
+using fuselink::SlotCredit;
 using fuselink::Slots;
 using fuselink::wire::ControlType;
 
@@ -48,7 +48,7 @@ protected:
     /* Any memory domain of UCX that takes memory of the host. */
     void SetUp() override
     {
-        ASSERT_EQ(fuselink::open_lower_mds({"self"}, mds), UCS_OK);
+        ASSERT_EQ(fuselink::open_uct_mds({"self"}, mds), UCS_OK);
         ASSERT_FALSE(mds.empty());
         slots = std::make_unique<Slots>(*mds.front(), nics, regions, kSlot,
                                         kSlot * kSlots);
@@ -59,7 +59,7 @@ protected:
 
     struct Granted {
         fuselink::wire::SlotGrant grant{};
-        std::vector<SlotLoan>     loans;
+        std::vector<SlotCredit>     loans;
     };
     static Granted ask(SlotLender &lender, FakeConnection &conn, uint32_t want)
     {
@@ -86,7 +86,7 @@ protected:
         }
         return granted;
     }
-    static void give_back(SlotLender &lender, const SlotLoan &loan)
+    static void give_back(SlotLender &lender, const SlotCredit &loan)
     {
         struct {
             fuselink::wire::SlotBack back;
@@ -117,7 +117,7 @@ protected:
     fuselink::Rails                                  rails{host, poller, lanes};
     Registry                                         registry;
     FakeConnection                                   one{1}, two{2};
-    std::vector<std::unique_ptr<fuselink::LowerMd>>  mds;
+    std::vector<std::unique_ptr<fuselink::UctMd>>  mds;
     std::unique_ptr<Slots>                           slots;
     std::unique_ptr<SlotLender>                      lender, others;
 };
@@ -156,7 +156,7 @@ TEST_F(SlotLenderTest, OnlyItsBorrowerFillsASlotAndOnce)
 {
     const Granted  granted = ask(*lender, one, 2);
     ASSERT_EQ(granted.loans.size(), 2u);
-    const SlotLoan loan = granted.loans[0];
+    const SlotCredit loan = granted.loans[0];
     EXPECT_FALSE(others->fill(loan));
     EXPECT_FALSE(lender->fill({loan.slot, loan.turn + 1}));
     EXPECT_FALSE(lender->fill({UINT32_MAX, loan.turn}));
@@ -205,15 +205,15 @@ TEST_F(SlotLenderTest, NoSlotIsLentTwice)
     struct Borrower {
         SlotLender           *lender;
         FakeConnection       *conn;
-        std::vector<SlotLoan> has;
+        std::vector<SlotCredit> has;
     } borrowers[] = {{lender.get(), &one, {}}, {others.get(), &two, {}}};
     for (int i = 0; i < 5000; ++i) {
         Borrower &who = borrowers[random() % 2];
         if (random() % 2 == 0) {
-            for (const SlotLoan &loan : ask(*who.lender, *who.conn,
-                                            random() % 20).loans) {
+            for (const SlotCredit &loan : ask(*who.lender, *who.conn,
+                                              random() % 20).loans) {
                 for (const Borrower &other : borrowers) {
-                    for (const SlotLoan &has : other.has) {
+                    for (const SlotCredit &has : other.has) {
                         ASSERT_NE(has.slot, loan.slot);
                     }
                 }

@@ -11,7 +11,7 @@
 namespace {
 
 using fuselink::SlotCredits;
-using fuselink::SlotLoan;
+using fuselink::SlotCredit;
 using Grant = SlotCredits::Grant;
 namespace wire = fuselink::wire;
 
@@ -187,12 +187,12 @@ TEST(SlotCredits, AreGivenBackWhenRecalled)
     borrower.credits.ask();
     borrower.take(good_grant(), {{1, 1}, {2, 1}, {3, 1}});
     EXPECT_TRUE(borrower.credits.take_surplus().empty());
-    const SlotLoan filled = borrower.credits.take();
+    const SlotCredit filled = borrower.credits.take();
     borrower.credits.recall(0);
     EXPECT_EQ(borrower.credits.take_surplus().size(), 2u);
     EXPECT_EQ(borrower.credits.held(), 1u);
     borrower.credits.emptied(filled, true);
-    const std::vector<SlotLoan> back = borrower.credits.take_surplus();
+    const std::vector<SlotCredit> back = borrower.credits.take_surplus();
     ASSERT_EQ(back.size(), 1u);
     EXPECT_EQ(back[0].slot, filled.slot);
     EXPECT_EQ(back[0].turn, filled.turn + 1);
@@ -210,7 +210,7 @@ TEST(SlotCredits, HostileGrantsBreakNothing)
     std::mt19937 random(2);
     Borrower     borrower;
     std::set<uint32_t>    used;
-    std::vector<SlotLoan> filled;
+    std::vector<SlotCredit> filled;
     SlotCredits &credits = borrower.credits;
     for (int step = 0; step < 30000; ++step) {
         switch (random() % 6) {
@@ -254,7 +254,7 @@ TEST(SlotCredits, HostileGrantsBreakNothing)
             credits.recall(random() % 20);
             break;
         case 5:
-            for (const SlotLoan &loan : credits.take_surplus()) {
+            for (const SlotCredit &loan : credits.take_surplus()) {
                 ASSERT_EQ(used.count(loan.slot), 0u);
             }
             break;

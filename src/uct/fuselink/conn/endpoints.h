@@ -33,7 +33,7 @@ public:
     Endpoints &operator=(const Endpoints &) = delete;
 
     /** As those of Lanes, for the owner. */
-    ucs_status_t create(const LowerIface &iface, const wire::RailRecord &remote,
+    ucs_status_t create(const UctIface &iface, const wire::RailRecord &remote,
                         uct_ep_h &ep)
     {
         return lanes_.create(owner_, iface, remote, ep);

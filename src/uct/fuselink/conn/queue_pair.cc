@@ -99,7 +99,7 @@ void QueuePair::advance()
 
 ucs_status_t QueuePair::create(std::vector<uint8_t> &address)
 {
-    const LowerIface &iface = rail_.control();
+    const UctIface &iface = rail_.control();
     ucs_status_t status     = iface.create_unconnected_ep(&ep_);
     if (status != UCS_OK) {
         ep_ = nullptr;

@@ -54,7 +54,7 @@ ucs_status_t AliasIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     base_ready_ = true;
 
     /* Errors are reported of endpoints that the user has. */
-    LowerIfaceParams lower;
+    UctIfaceParams lower;
     lower.worker          = tl_worker;
     lower.user            = params;
     lower.rx_headroom     = UCT_IFACE_PARAM_VALUE(params, rx_headroom,
@@ -66,13 +66,13 @@ ucs_status_t AliasIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
 
     AliasMd                 &md    = AliasMd::from(tl_md);
     const AliasComponent    &alias = md.alias();
-    const LowerMd::Resource *resource = md.real().find(alias.real_tl);
+    const UctMd::Resource *resource = md.real().find(alias.real_tl);
     if (resource == nullptr) {
         return UCS_ERR_NO_DEVICE;
     }
     md.in_use();
-    status = LowerIface::open(md.real(), resource->tl, resource->device,
-                              lower, real_);
+    status = UctIface::open(md.real(), resource->tl, resource->device,
+                            lower, real_);
     if (status != UCS_OK) {
         return status;
     }

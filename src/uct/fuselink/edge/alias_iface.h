@@ -2,7 +2,7 @@
 #ifndef FUSELINK_EDGE_ALIAS_IFACE_H
 #define FUSELINK_EDGE_ALIAS_IFACE_H
 
-#include "../rail/lower.h"
+#include "../rail/uct_objects.h"
 #include "../ucx.h"
 #include "../wire/address.h"
 
@@ -53,7 +53,7 @@ private:
 
     bool                        base_ready_ = false;
     wire::DeviceAddress         address_{};
-    std::unique_ptr<LowerIface> real_;
+    std::unique_ptr<UctIface> real_;
 };
 
 } // namespace fuselink

@@ -39,8 +39,8 @@ ucs_status_t AliasMd::open(uct_component_t *component, const char *name,
     auto md       = std::make_unique<AliasMd>();
     md->ops       = &md_ops;
     md->component = component;
-    ucs_status_t status = LowerMd::open(real, alias.real_name, name,
-                                        md->real_);
+    ucs_status_t status = UctMd::open(real, alias.real_name, name,
+                                      md->real_);
     if (status == UCS_OK) {
         *md_p = md.release();
     }
@@ -82,7 +82,7 @@ ucs_status_t AliasMd::query_devices(uct_md_h tl_md,
                                     unsigned *count)
 {
     const AliasMd           &md       = from(tl_md);
-    const LowerMd::Resource *resource = md.real().find(md.alias().real_tl);
+    const UctMd::Resource *resource = md.real().find(md.alias().real_tl);
     *devices = nullptr;
     *count   = 0;
     if (resource == nullptr) {
@@ -108,8 +108,8 @@ ucs_status_t AliasMd::query_devices(uct_md_h tl_md,
 void AliasMd::in_use()
 {
     std::call_once(used_, [this] {
-        if (LowerMd::open(real_->component(), real_->component_name().c_str(),
-                          real_->md_name().c_str(), latest_) != UCS_OK) {
+        if (UctMd::open(real_->component(), real_->component_name().c_str(),
+                        real_->md_name().c_str(), latest_) != UCS_OK) {
             ucs_debug("fuselink: %s does not open again",
                       real_->md_name().c_str());
         }

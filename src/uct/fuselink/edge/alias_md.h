@@ -2,7 +2,7 @@
 #ifndef FUSELINK_EDGE_ALIAS_MD_H
 #define FUSELINK_EDGE_ALIAS_MD_H
 
-#include "../rail/lower.h"
+#include "../rail/uct_objects.h"
 #include "../ucx.h"
 #include "alias_component.h"
 
@@ -23,7 +23,7 @@ public:
                                       uct_tl_device_resource_t **devices,
                                       unsigned *count);
 
-    LowerMd              &real() const { return *real_; }
+    UctMd              &real() const { return *real_; }
     const AliasComponent &alias() const
     {
         return AliasComponent::from(component);
@@ -36,8 +36,8 @@ private:
     static void close(uct_md_h md);
     static uct_md_ops_t ops_table();
 
-    std::unique_ptr<LowerMd> real_;
-    std::unique_ptr<LowerMd> latest_;
+    std::unique_ptr<UctMd> real_;
+    std::unique_ptr<UctMd> latest_;
     std::once_flag           used_;
 };
 

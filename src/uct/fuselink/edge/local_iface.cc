@@ -72,27 +72,27 @@ ucs_status_t LocalIface::init(uct_md_h tl_md, uct_worker_h worker,
     }
     base_ready_ = true;
 
-    LowerMd *message_md = is_self_ ? md.self_lane() : md.message_lane();
+    UctMd *message_md = is_self_ ? md.self_lane() : md.message_lane();
     if (message_md == nullptr) {
         return UCS_ERR_NO_DEVICE;
     }
-    LowerIfaceParams lower;
+    UctIfaceParams lower;
     lower.worker          = worker;
     lower.user            = params;
     lower.rx_headroom     = UCT_IFACE_PARAM_VALUE(params, rx_headroom,
                                                   RX_HEADROOM, 0);
     lower.err_handler     = on_error;
     lower.err_handler_arg = this;
-    const LowerMd::Resource &lane = message_md->resources()[0];
-    status = LowerIface::open(*message_md, lane.tl, lane.device, lower,
-                              messages_);
+    const UctMd::Resource &lane = message_md->resources()[0];
+    status = UctIface::open(*message_md, lane.tl, lane.device, lower,
+                            messages_);
     if (status != UCS_OK) {
         return status;
     }
     if (!is_self_ && md.bulk_lane() != nullptr) {
-        const LowerMd::Resource &bulk = md.bulk_lane()->resources()[0];
-        status = LowerIface::open(*md.bulk_lane(), bulk.tl, bulk.device,
-                                  lower, bulk_);
+        const UctMd::Resource &bulk = md.bulk_lane()->resources()[0];
+        status = UctIface::open(*md.bulk_lane(), bulk.tl, bulk.device,
+                                lower, bulk_);
         if (status != UCS_OK) {
             ucs_debug("fuselink: node-local bulk lane not used: %s",
                       ucs_status_string(status));

@@ -3,7 +3,7 @@
 #define FUSELINK_EDGE_LOCAL_IFACE_H
 
 #include "../pool.h"
-#include "../rail/lower.h"
+#include "../rail/uct_objects.h"
 #include "../ucx.h"
 #include "../watch/exit_report.h"
 #include "../wire/address.h"
@@ -46,8 +46,8 @@ public:
             reinterpret_cast<uct_base_iface_t *>(iface));
     }
 
-    LowerIface &messages() const { return *messages_; }
-    LowerIface *bulk() const { return bulk_.get(); }
+    UctIface &messages() const { return *messages_; }
+    UctIface *bulk() const { return bulk_.get(); }
     bool        is_self() const { return is_self_; }
 
     /** Splits an interface address of kMaxIfaceAddress bytes into the device
@@ -99,8 +99,8 @@ private:
     bool                        is_self_ = false;
     bool                        base_ready_ = false;
     wire::DeviceAddress         device_address_{};
-    std::unique_ptr<LowerIface> messages_;
-    std::unique_ptr<LowerIface> bulk_;
+    std::unique_ptr<UctIface> messages_;
+    std::unique_ptr<UctIface> bulk_;
     /* Whose lower endpoint is it? Asked only when a lane reports an error. */
     std::unordered_map<uct_ep_h, LocalEp *> eps_;
     bool               in_bulk_ = false; /* its code is on the stack */

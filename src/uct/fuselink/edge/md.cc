@@ -88,7 +88,7 @@ ucs_status_t Md::configure(const MdConfig &config)
             names.emplace_back(kGpuIpcComponent);
         }
     }
-    ucs_status_t status = open_lower_mds(names, lower_);
+    ucs_status_t status = open_uct_mds(names, lower_);
     for (const auto &md : lower_) {
         if (md->component_name() == kGpuComponent) {
             gpu_ = md.get();
@@ -221,7 +221,7 @@ ucs_status_t Md::find_lanes(const char *setting)
             if (md->find(name.c_str()) == nullptr) {
                 continue;
             }
-            LowerMd *&lane = name == "cma" ? bulk_lane_ : message_lane_;
+            UctMd *&lane = name == "cma" ? bulk_lane_ : message_lane_;
             if (lane == nullptr) {
                 lane   = md.get();
                 lanes += name + ",";

@@ -48,9 +48,9 @@ public:
         return candidates_;
     }
     /** UCX's domain for memory of GPUs; nullptr if there are none. */
-    LowerMd *gpu() const { return gpu_; }
+    UctMd *gpu() const { return gpu_; }
     /** And for reaching other processes' GPUs; nullptr if there is none. */
-    LowerMd *gpu_ipc() const { return gpu_ipc_; }
+    UctMd *gpu_ipc() const { return gpu_ipc_; }
     /** True if `rails` takes memory of GPUs. */
     bool     takes_gpu() const { return takes_gpu_; }
     /** It is of a GPU, and the CPU cannot read it. */
@@ -63,10 +63,10 @@ public:
 
     /** The first of the configured message lanes of the node that this
      *  machine has; nullptr if none. */
-    LowerMd *message_lane() const { return message_lane_; }
+    UctMd *message_lane() const { return message_lane_; }
     /** Bulk lane of the node; nullptr if none. */
-    LowerMd *bulk_lane() const { return bulk_lane_; }
-    LowerMd *self_lane() const { return self_lane_; }
+    UctMd *bulk_lane() const { return bulk_lane_; }
+    UctMd *self_lane() const { return self_lane_; }
     /** Of this machine; one for all workers, which asks NVML once. */
     NvLinks &nvlinks() { return *nvlinks_; }
     /** UCX_FUSELINK_TOPOLOGY, which has been looked at; empty: none. */
@@ -89,17 +89,17 @@ private:
     ucs_status_t check_topology(const char *file);
 
     Host                                 &host_;
-    std::vector<std::unique_ptr<LowerMd>> lower_;
+    std::vector<std::unique_ptr<UctMd>> lower_;
     std::vector<RailCandidate>            candidates_;
     LeftOuts                              left_out_;
     bool                                  has_rails_ = true;
     bool                                  has_node_  = true;
     bool                                  takes_gpu_ = false;
-    LowerMd                              *gpu_       = nullptr;
-    LowerMd                              *gpu_ipc_   = nullptr;
-    LowerMd                              *message_lane_ = nullptr;
-    LowerMd                              *bulk_lane_    = nullptr;
-    LowerMd                              *self_lane_    = nullptr;
+    UctMd                              *gpu_       = nullptr;
+    UctMd                              *gpu_ipc_   = nullptr;
+    UctMd                              *message_lane_ = nullptr;
+    UctMd                              *bulk_lane_    = nullptr;
+    UctMd                              *self_lane_    = nullptr;
     uint64_t                              node_signature_ = 0;
     RegionTable                           regions_;
     NicMemory                             nics_;

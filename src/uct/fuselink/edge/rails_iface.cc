@@ -186,7 +186,7 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
                                        md.nics(), settings);
     status  = engine_->open_rails(md.candidates(), tl_worker, params);
     if (status == UCS_OK && md.takes_gpu()) {
-        status = engine_->open_hop(*md.gpu(), md.gpu_ipc(), md.nvlinks(),
+        status = engine_->open_gpu(*md.gpu(), md.gpu_ipc(), md.nvlinks(),
                                     tl_worker, params);
     } else if (settings.gpu.relay == Relay::Use::Always && md.gpu() != nullptr) {
         ucs_warn("fuselink: UCX_FUSELINK_RELAY=y is of no effect without "

@@ -26,7 +26,7 @@ ucs_status_t AmDispatch::receive(Rail &rail)
         {wire::RailAm::Data, on_data},
     };
     Port &port = ports_.emplace_back(Port{this, &rail});
-    for (const LowerIface *iface : {&rail.control(), &rail.hello()}) {
+    for (const UctIface *iface : {&rail.control(), &rail.hello()}) {
         ucs_status_t status = UCS_OK;
         /* The user may set handlers at any time: look them up per message. */
         for (uint8_t id = 0; id < UCT_AM_ID_MAX && status == UCS_OK; ++id) {

@@ -15,8 +15,8 @@ Engine::Engine(Host &host, uct_base_iface_t &owner, RegionTable &regions,
                NicMemory &nics, const EngineSettings &settings)
     : host_(host), owner_(owner), regions_(regions), nics_(nics),
       settings_(settings),
-      planning_(rails_, peers_, is_policy(settings, "plan") ||
-                           is_policy(settings, "auto")),
+      plans_(rails_, peers_, is_policy(settings, "plan") ||
+                        is_policy(settings, "auto")),
       rotation_(static_cast<uint32_t>(rails_.uuid()),
                 !is_policy(settings, "single")),
       peers_(rails_.uuid(),
@@ -71,7 +71,7 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
     return watching_.start(settings_.watching, rails_);
 }
 
-ucs_status_t Engine::open_hop(LowerMd &gpu, LowerMd *ipc, NvLinks &nvlinks,
+ucs_status_t Engine::open_gpu(UctMd &gpu, UctMd *ipc, NvLinks &nvlinks,
                               uct_worker_h worker,
                               const uct_iface_params_t *params)
 {

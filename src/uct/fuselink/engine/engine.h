@@ -13,7 +13,7 @@
 #include "../rma/get_table.h"
 #include "../sched/rotation.h"
 #include "../transfer/bulk_context.h"
-#include "../transfer/planning.h"
+#include "../transfer/plan_manager.h"
 #include "../transfer/room_queue.h"
 #include "../wireup/connect_timer.h"
 #include "am_dispatch.h"
@@ -58,7 +58,7 @@ public:
                             const uct_iface_params_t *params);
 
     /** Memory of GPUs is to be sent, and received: how it is copied. */
-    ucs_status_t open_hop(LowerMd &gpu, LowerMd *ipc, NvLinks &nvlinks,
+    ucs_status_t open_gpu(UctMd &gpu, UctMd *ipc, NvLinks &nvlinks,
                           uct_worker_h worker,
                           const uct_iface_params_t *params);
 
@@ -115,7 +115,7 @@ private:
     BulkContext bulk_context()
     {
         return {host_,   poller_, rails_,    nics_,     regions_, copies_,
-                loads_,  room_,   planning_, rotation_, watching_.trace(),
+                loads_,  room_,   plans_, rotation_, watching_.trace(),
                 settings_.bulk};
     }
 
@@ -135,7 +135,7 @@ private:
     LoadView        loads_{host_};
     RoomQueue       room_;
     ConnectTimer    connect_timer_{host_};
-    Planning        planning_;
+    PlanManager        plans_;
     sched::Rotation rotation_;
     Watching        watching_;
     PeerTable       peers_;

@@ -6,7 +6,7 @@
 #include "../peer/peer.h"
 #include "../peer/peer_context.h"
 #include "../sched/units.h"
-#include "../transfer/planning.h"
+#include "../transfer/plan_manager.h"
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "../wire/messages.h"

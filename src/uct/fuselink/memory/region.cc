@@ -3,7 +3,7 @@
 
 namespace fuselink {
 
-unsigned NicMemory::add(LowerMd &md)
+unsigned NicMemory::add(UctMd &md)
 {
     for (unsigned slot = 0; slot < mds_.size(); ++slot) {
         if (mds_[slot].md == &md) {

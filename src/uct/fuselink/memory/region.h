@@ -2,7 +2,7 @@
 #ifndef FUSELINK_MEMORY_REGION_H
 #define FUSELINK_MEMORY_REGION_H
 
-#include "../rail/lower.h"
+#include "../rail/uct_objects.h"
 #include "../wire/address.h"
 #include "region_table.h"
 
@@ -64,9 +64,9 @@ public:
 
     /** The slot of a domain, given to it at the first call. Only while the
      *  memory domain opens. kNoSlot if there are too many. */
-    unsigned add(LowerMd &md);
+    unsigned add(UctMd &md);
     unsigned count() const { return static_cast<unsigned>(mds_.size()); }
-    LowerMd &md(unsigned slot) const { return *mds_[slot].md; }
+    UctMd &md(unsigned slot) const { return *mds_[slot].md; }
     /** Some NIC may reach memory of GPUs. */
     bool any_for_gpus() const { return any_for_gpus_; }
     void allow_gpus() { any_for_gpus_ = true; }
@@ -85,7 +85,7 @@ public:
 
 private:
     struct Entry {
-        LowerMd *md;
+        UctMd *md;
         size_t   key_size;
         bool     warned; /* under the mutex */
     };

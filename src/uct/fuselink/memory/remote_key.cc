@@ -31,7 +31,7 @@ void NicKeys::give_up_asked()
     }
 }
 
-uct_rkey_t NicKeys::get(unsigned index, const LowerMd &md)
+uct_rkey_t NicKeys::get(unsigned index, const UctMd &md)
 {
     uct_component_h component = md.component();
     Slot &slot = slots_[index];

@@ -2,7 +2,7 @@
 #ifndef FUSELINK_MEMORY_REMOTE_KEY_H
 #define FUSELINK_MEMORY_REMOTE_KEY_H
 
-#include "../rail/lower.h"
+#include "../rail/uct_objects.h"
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "region_table.h"
@@ -47,7 +47,7 @@ public:
 
     /** The key for use on an interface of `md`; UCT_INVALID_RKEY if there is
      *  none. A key of another size than `md` has is none. */
-    uct_rkey_t get(unsigned slot, const LowerMd &md);
+    uct_rkey_t get(unsigned slot, const UctMd &md);
 
 private:
     struct Slot {

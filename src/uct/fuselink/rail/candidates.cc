@@ -17,13 +17,13 @@ bool natural_less(const std::string &x, const std::string &y)
 
 /* A resource that fuselink can drive. */
 struct Port {
-    LowerMd                 *md;
-    const LowerMd::Resource *resource;
+    UctMd                 *md;
+    const UctMd::Resource *resource;
     const RailTraits        *traits;
     size_t                   rank; /* of the transport; 0 is best */
 };
 
-std::vector<Port> usable_ports(const std::vector<std::unique_ptr<LowerMd>> &mds,
+std::vector<Port> usable_ports(const std::vector<std::unique_ptr<UctMd>> &mds,
                                const std::vector<const RailTraits *> &tls)
 {
     std::vector<Port> ports;
@@ -57,7 +57,7 @@ std::string join(const std::vector<std::string> &names)
  * not offer them: it leaves them out without a word. Who wants none of them
  * allows no RDMA transport, or no such port. */
 void warn_of_unusable(Network &network,
-                      const std::vector<std::unique_ptr<LowerMd>> &mds,
+                      const std::vector<std::unique_ptr<UctMd>> &mds,
                       const RailChoice &choice, LeftOuts &left_out)
 {
     bool rdma = std::any_of(choice.tls.begin(), choice.tls.end(),
@@ -71,7 +71,7 @@ void warn_of_unusable(Network &network,
     auto offered = [&](const std::string &port) {
         return std::any_of(mds.begin(), mds.end(), [&](const auto &md) {
             return std::any_of(md->resources().begin(), md->resources().end(),
-                               [&](const LowerMd::Resource &resource) {
+                               [&](const UctMd::Resource &resource) {
                                    return resource.device == port;
                                });
         });
@@ -145,7 +145,7 @@ bool parse_rail_tls(std::string_view text,
 }
 
 ucs_status_t find_candidates(Network &network,
-                             const std::vector<std::unique_ptr<LowerMd>> &mds,
+                             const std::vector<std::unique_ptr<UctMd>> &mds,
                              const RailChoice &choice,
                              std::vector<RailCandidate> &candidates,
                              LeftOuts &left_out)

@@ -5,7 +5,7 @@
 #include "../config/device_list.h"
 #include "../host/network.h"
 #include "left_out.h"
-#include "lower.h"
+#include "uct_objects.h"
 #include "traits.h"
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace fuselink {
 
 /** A NIC port that may become a rail, with the transport chosen for it. */
 struct RailCandidate {
-    LowerMd          *md = nullptr;
+    UctMd          *md = nullptr;
     const RailTraits *traits = nullptr;
     std::string       device;
     ucs_sys_device_t  sys_device = UCS_SYS_DEVICE_ID_UNKNOWN;
@@ -49,7 +49,7 @@ bool parse_rail_tls(std::string_view text,
  * named that is not there.
  */
 ucs_status_t find_candidates(Network &network,
-                             const std::vector<std::unique_ptr<LowerMd>> &mds,
+                             const std::vector<std::unique_ptr<UctMd>> &mds,
                              const RailChoice &choice,
                              std::vector<RailCandidate> &candidates,
                              LeftOuts &left_out);

@@ -4,7 +4,7 @@
 
 #include "../ucx.h"
 #include "../wire/address.h"
-#include "lower.h"
+#include "uct_objects.h"
 
 #include <unordered_map>
 
@@ -31,7 +31,7 @@ class Lanes {
 public:
     /** A new endpoint of `iface`, connected to the interface of `remote` from
      *  now on. On failure `ep` is null. */
-    ucs_status_t create(LaneOwner &owner, const LowerIface &iface,
+    ucs_status_t create(LaneOwner &owner, const UctIface &iface,
                         const wire::RailRecord &remote, uct_ep_h &ep)
     {
         ucs_status_t status = iface.create_ep(remote.device_address,

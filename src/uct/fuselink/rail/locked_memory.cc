@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 namespace fuselink {
-bool can_lock(Host &host, const LowerMd &md, size_t bytes)
+bool can_lock(Host &host, const UctMd &md, size_t bytes)
 {
     if (host.locked_memory_limit() == Host::kUnlimited) {
         return true;

@@ -3,7 +3,7 @@
 #define FUSELINK_RAIL_LOCKED_MEMORY_H
 
 #include "../host/host.h"
-#include "lower.h"
+#include "uct_objects.h"
 
 namespace fuselink {
 
@@ -21,7 +21,7 @@ constexpr size_t queue_memory(size_t rails)
 /** True if the process may still lock so many bytes for a NIC. UCX does not
  *  ask: an interface opens with queues that are empty, then complains of each
  *  buffer, thousands of times. */
-bool can_lock(Host &host, const LowerMd &md, size_t bytes);
+bool can_lock(Host &host, const UctMd &md, size_t bytes);
 
 } // namespace fuselink
 

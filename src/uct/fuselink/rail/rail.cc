@@ -11,7 +11,7 @@ namespace {
 /* The address of `iface`'s NIC that its transport publishes. Found by its
  * bytes, not by the layout of the transport's address, which is private. */
 const net::InterfaceAddress *
-published_address(const LowerIface &iface,
+published_address(const UctIface &iface,
                   const std::vector<net::InterfaceAddress> &all)
 {
     const auto &published = iface.device_address();
@@ -37,7 +37,7 @@ constexpr size_t kLeastSendBuffers = 64;
 
 /* A rail's part of what a single NIC would have pinned for messages: the
  * process has the same messages on all rails together. */
-void divide_buffers(size_t receive, size_t send, LowerIfaceParams &params)
+void divide_buffers(size_t receive, size_t send, UctIfaceParams &params)
 {
     params.overrides.push_back(
         {"RX_QUEUE_LEN", std::to_string(std::max(receive,
@@ -49,7 +49,7 @@ void divide_buffers(size_t receive, size_t send, LowerIfaceParams &params)
 } // namespace
 
 ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
-                        Network &network, const LowerIfaceParams &params,
+                        Network &network, const UctIfaceParams &params,
                         std::unique_ptr<Rail> &rail)
 {
     std::unique_ptr<Rail> result(new Rail);
@@ -57,7 +57,7 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
     result->traits_ = candidate.traits;
 
     std::string tl(candidate.traits->tl);
-    LowerIfaceParams own = params;
+    UctIfaceParams own = params;
     if (candidate.traits->stream) {
         /* A rail that a peer does not answer on must not hold up the others
          * while it tries. */
@@ -69,19 +69,19 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
         own.overrides.push_back({"MAX_POLL", "1"});
     }
     /* Hellos are few; datagrams in place of queue pairs are for few peers. */
-    LowerIfaceParams hello = own;
+    UctIfaceParams hello = own;
     divide_buffers(0, 0, hello);
     if (candidate.traits->receive_queue != 0 && params.rails > 1) {
         divide_buffers(candidate.traits->receive_queue / params.rails,
                        kSendBuffers / params.rails, own);
     }
-    ucs_status_t status  = LowerIface::open(*candidate.md, tl,
-                                            candidate.device, own,
-                                            result->control_);
+    ucs_status_t status  = UctIface::open(*candidate.md, tl,
+                                          candidate.device, own,
+                                          result->control_);
     if (status == UCS_OK && !candidate.traits->bootstrap.empty()) {
-        status = LowerIface::open(*candidate.md,
-                                  std::string(candidate.traits->bootstrap),
-                                  candidate.device, hello, result->hello_);
+        status = UctIface::open(*candidate.md,
+                                std::string(candidate.traits->bootstrap),
+                                candidate.device, hello, result->hello_);
     }
     if (status != UCS_OK) {
         return status;
@@ -90,8 +90,8 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
         return UCS_ERR_UNSUPPORTED;
     }
     if (candidate.traits->stream) {
-        status = LowerIface::open(*candidate.md, tl, candidate.device, own,
-                                  result->bulk_);
+        status = UctIface::open(*candidate.md, tl, candidate.device, own,
+                                result->bulk_);
         if (status != UCS_OK) {
             return status;
         }
@@ -150,14 +150,14 @@ bool Rail::suitable() const
 /* Has the poller look after all interfaces, or none. */
 ucs_status_t Rail::watch(Poller &poller)
 {
-    for (const LowerIface *iface : {control_.get(), bulk_.get(),
-                                    hello_.get()}) {
+    for (const UctIface *iface : {control_.get(), bulk_.get(),
+                                  hello_.get()}) {
         if (iface != nullptr) {
             iface->prepare_progress();
         }
     }
     const bool cheap = traits_->cheap_polls;
-    const auto add   = [&](const LowerIface &iface, unsigned &index) {
+    const auto add   = [&](const UctIface &iface, unsigned &index) {
         return poller.add(iface.handle(), iface.attr().cap.event_flags,
                           iface.name(), cheap, index);
     };

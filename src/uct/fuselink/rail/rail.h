@@ -7,7 +7,7 @@
 #include "../watch/traffic.h"
 #include "../wire/address.h"
 #include "candidates.h"
-#include "lower.h"
+#include "uct_objects.h"
 #include "traits.h"
 
 #include <memory>
@@ -22,7 +22,7 @@ public:
     /** Opens the rail's interface(s) on the worker in `params`. `network` tells
      *  its place and address. */
     static ucs_status_t open(const RailCandidate &candidate, uint8_t index,
-                             Network &network, const LowerIfaceParams &params,
+                             Network &network, const UctIfaceParams &params,
                              std::unique_ptr<Rail> &rail);
 
     /** Has the rail polled from now on, until it is destroyed: only a rail
@@ -34,11 +34,11 @@ public:
     std::string       name() const { return control_->name(); }
 
     /** Whose address peers get, and on which they say hello. */
-    LowerIface &hello() const { return hello_ ? *hello_ : *control_; }
+    UctIface &hello() const { return hello_ ? *hello_ : *control_; }
     /** Receives everything but hellos; sends messages. */
-    LowerIface &control() const { return *control_; }
+    UctIface &control() const { return *control_; }
     /** Sends bulk data. The same interface unless the rail is a stream. */
-    LowerIface &bulk() const { return bulk_ ? *bulk_ : *control_; }
+    UctIface &bulk() const { return bulk_ ? *bulk_ : *control_; }
 
     unsigned poll_index() const { return poll_control_; }
     unsigned poll_bulk_index() const { return poll_bulk_; }
@@ -109,9 +109,9 @@ private:
 
     uint8_t                     index_  = 0;
     const RailTraits           *traits_ = nullptr;
-    std::unique_ptr<LowerIface> control_;
-    std::unique_ptr<LowerIface> bulk_;  /* if not control_ */
-    std::unique_ptr<LowerIface> hello_; /* if not control_ */
+    std::unique_ptr<UctIface> control_;
+    std::unique_ptr<UctIface> bulk_;  /* if not control_ */
+    std::unique_ptr<UctIface> hello_; /* if not control_ */
     unsigned                    memory_ = RailCandidate::kNoMemory;
     unsigned                    poll_control_ = 0;
     unsigned                    poll_bulk_    = 0;

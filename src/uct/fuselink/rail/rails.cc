@@ -31,7 +31,7 @@ ucs_status_t Rails::open(const Settings &settings,
                          uct_worker_h worker, const uct_iface_params_t *params,
                          const std::function<ucs_status_t(Rail &)> &prepare)
 {
-    LowerIfaceParams lower;
+    UctIfaceParams lower;
     lower.worker          = worker;
     lower.user            = params;
     lower.rx_headroom     = settings.rx_headroom;
@@ -79,7 +79,7 @@ ucs_status_t Rails::open(const Settings &settings,
 
 /* nullptr if the candidate is no rail; then it is among those left out. */
 std::unique_ptr<Rail>
-Rails::open_one(const RailCandidate &candidate, const LowerIfaceParams &params,
+Rails::open_one(const RailCandidate &candidate, const UctIfaceParams &params,
                 const std::function<ucs_status_t(Rail &)> &prepare)
 {
     std::unique_ptr<Rail> rail;

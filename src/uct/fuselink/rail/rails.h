@@ -73,7 +73,7 @@ private:
     void name_unlocked(size_t rails) const;
     void leave_out(const RailCandidate &candidate, const std::string &why);
     std::unique_ptr<Rail>
-    open_one(const RailCandidate &candidate, const LowerIfaceParams &params,
+    open_one(const RailCandidate &candidate, const UctIfaceParams &params,
              const std::function<ucs_status_t(Rail &)> &prepare);
     void warn_apart(const wire::RailTable &address) const;
 

@@ -43,8 +43,8 @@ public:
         uint64_t base = 0;      /* of its slots, in its own address space */
         uint32_t slot_size = 0;
         uint32_t slots = 0;
-        uint32_t key_length = 0;     /* of its memory, for the hop there */
-        uint32_t device_length = 0;  /* addresses of the hop */
+        uint32_t key_length = 0;     /* of its memory, for the copy there */
+        uint32_t device_length = 0;  /* addresses for it */
         uint32_t iface_length = 0;
         uint8_t  key[kMostKey] = {};
         uint8_t  device[kMostAddress] = {};

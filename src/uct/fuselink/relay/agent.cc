@@ -27,7 +27,7 @@ constexpr Nanos kBroken = Nanos::seconds(10);
 
 std::unique_ptr<RelayAgent>
 RelayAgent::start(Host &host, std::shared_ptr<RelayRegistry> registry,
-                  uint32_t entry, LowerMd &copies, LowerMd &ipc,
+                  uint32_t entry, UctMd &copies, UctMd &ipc,
                   const RelayRegistry::Offer &offer, Traffic &lent,
                   std::string &error)
 {
@@ -74,10 +74,10 @@ bool RelayAgent::open()
         ucs_async_context_create(UCS_ASYNC_MODE_POLL, &async_) != UCS_OK ||
         uct_worker_create(async_, UCS_THREAD_MODE_SINGLE, &worker_) !=
             UCS_OK ||
-        Hop::open(host_, copies_md_, worker_, &none, hop_) != UCS_OK) {
+        CopyLane::open(host_, copies_md_, worker_, &none, lane_) != UCS_OK) {
         return false;
     }
-    clients_ = std::make_unique<RelayClients>(host_, *registry_, copies_md_, *hop_);
+    clients_ = std::make_unique<RelayClients>(host_, *registry_, copies_md_, *lane_);
     slots_   = std::make_unique<LentSlots>(*registry_, entry_, copies_md_,
                                            ipc_md_, offer_);
     return true;
@@ -87,7 +87,7 @@ void RelayAgent::end()
 {
     slots_.reset();
     clients_.reset();
-    hop_.reset();
+    lane_.reset();
     if (worker_ != nullptr) {
         uct_worker_destroy(worker_);
     }
@@ -110,14 +110,14 @@ bool RelayAgent::step()
         if (!registry_->keep(entry_, now)) { /* it was stopped for long */
             ucs_debug("fuselink: the agent's entry was given to others");
             joined_ = false;
-            hop_->wait([this] { return !hop_->busy(); });
+            lane_->wait([this] { return !lane_->busy(); });
             over_ = true;
             return false;
         }
         look_around(now);
     }
-    unsigned count = take_jobs() + hop_->progress();
-    if (slots_->leaving() && !hop_->busy() &&
+    unsigned count = take_jobs() + lane_->progress();
+    if (slots_->leaving() && !lane_->busy() &&
         (registry_->sweep(entry_) || (stopping && now > deadline_))) {
         slots_->free(now);
         next_look_ = {}; /* offers slots anew */
@@ -134,7 +134,7 @@ bool RelayAgent::step()
 
 Nanos RelayAgent::next_due() const
 {
-    return hop_->busy()      ? stepped_ + kPause :
+    return lane_->busy()      ? stepped_ + kPause :
            slots_->leaving() ? stepped_ + kLongPause :
                                next_look_;
 }
@@ -149,7 +149,7 @@ void RelayAgent::abandon()
 {
     slots_->abandon();
     (void)clients_.release();
-    (void)hop_.release();
+    (void)lane_.release();
     worker_ = nullptr;
     async_  = nullptr;
 }
@@ -198,8 +198,8 @@ void RelayAgent::begin_copy(uint32_t slot, const RelayRegistry::Job &job)
     copy.out         = job.out;
     copy.busy        = true;
     ucs_status_t status =
-        job.out ? hop_->begin_out(host, gpu, job.length, &copy.comp) :
-                  hop_->begin_in(gpu, host, job.length, &copy.comp);
+        job.out ? lane_->begin_out(host, gpu, job.length, &copy.comp) :
+                  lane_->begin_in(gpu, host, job.length, &copy.comp);
     if (status != UCS_INPROGRESS) {
         copy.busy = false;
         copied(copy, status);

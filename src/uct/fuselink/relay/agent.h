@@ -2,9 +2,9 @@
 #ifndef FUSELINK_RELAY_AGENT_H
 #define FUSELINK_RELAY_AGENT_H
 
-#include "../hop/hop.h"
+#include "../staging/copy_lane.h"
 #include "../host/host.h"
-#include "../rail/lower.h"
+#include "../rail/uct_objects.h"
 #include "../registry/relay_registry.h"
 #include "gpu_context.h"
 #include "clients.h"
@@ -32,7 +32,7 @@ public:
      *  nullptr if it cannot be; `error` says why, for a log line. */
     static std::unique_ptr<RelayAgent>
     start(Host &host, std::shared_ptr<RelayRegistry> registry, uint32_t entry,
-          LowerMd &copies, LowerMd &ipc, const RelayRegistry::Offer &offer,
+          UctMd &copies, UctMd &ipc, const RelayRegistry::Offer &offer,
           Traffic &lent, std::string &error);
     /** Ends what is being copied, and waits a while for others to end theirs. */
     ~RelayAgent();
@@ -50,7 +50,7 @@ private:
     };
 
     RelayAgent(Host &host, std::shared_ptr<RelayRegistry> registry, uint32_t entry,
-               LowerMd &copies, LowerMd &ipc, const RelayRegistry::Offer &offer,
+               UctMd &copies, UctMd &ipc, const RelayRegistry::Offer &offer,
                Traffic &lent)
         : host_(host), registry_(std::move(registry)), entry_(entry),
           copies_md_(copies), ipc_md_(ipc), lent_(lent), offer_(offer)
@@ -77,8 +77,8 @@ private:
     Host                          &host_;
     std::shared_ptr<RelayRegistry> registry_;
     const uint32_t                 entry_;
-    LowerMd                       &copies_md_;
-    LowerMd                       &ipc_md_;
+    UctMd                       &copies_md_;
+    UctMd                       &ipc_md_;
     Traffic                       &lent_;
     RelayRegistry::Offer           offer_;
     GpuContext                     context_;
@@ -88,7 +88,7 @@ private:
     /* Of where it works. */
     ucs_async_context_t          *async_  = nullptr;
     uct_worker_h                  worker_ = nullptr;
-    std::unique_ptr<Hop>          hop_;
+    std::unique_ptr<CopyLane>          lane_;
     std::unique_ptr<RelayClients> clients_;
     std::unique_ptr<LentSlots>    slots_;
     bool                          over_   = false;

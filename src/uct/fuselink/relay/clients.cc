@@ -54,7 +54,7 @@ void RelayClients::sweep()
 void RelayClients::forget(Client &client)
 {
     if (client.memory) { /* nothing may be copied to it any more */
-        hop_.wait([this] { return !hop_.busy(); });
+        lane_.wait([this] { return !lane_.busy(); });
     }
     if (client.pinned != nullptr) {
         uct_md_mem_dereg(copies_.handle(), client.pinned);

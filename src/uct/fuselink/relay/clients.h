@@ -2,9 +2,9 @@
 #ifndef FUSELINK_RELAY_CLIENTS_H
 #define FUSELINK_RELAY_CLIENTS_H
 
-#include "../hop/hop.h"
+#include "../staging/copy_lane.h"
 #include "../host/host.h"
-#include "../rail/lower.h"
+#include "../rail/uct_objects.h"
 #include "../registry/relay_registry.h"
 
 #include <array>
@@ -16,9 +16,9 @@ namespace fuselink {
  *  GPU as long as they have the entries that they had. The agent's thread. */
 class RelayClients {
 public:
-    /** `hop` copies to and from it. */
-    RelayClients(Host &host, RelayRegistry &registry, LowerMd &copies, Hop &hop)
-        : host_(host), registry_(registry), copies_(copies), hop_(hop)
+    /** `lane` copies to and from it. */
+    RelayClients(Host &host, RelayRegistry &registry, UctMd &copies, CopyLane &lane)
+        : host_(host), registry_(registry), copies_(copies), lane_(lane)
     {
     }
     ~RelayClients();
@@ -43,8 +43,8 @@ private:
 
     Host      &host_;
     RelayRegistry &registry_;
-    LowerMd   &copies_;
-    Hop       &hop_;
+    UctMd   &copies_;
+    CopyLane       &lane_;
     std::array<Client, RelayRegistry::kEntries> clients_;
 };
 

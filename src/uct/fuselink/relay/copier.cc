@@ -35,8 +35,8 @@ constexpr size_t kMostLinks = RelayRegistry::kEntries + 1;
 
 } // namespace
 
-Copier::Copier(Host &machine, LowerMd &ipc, std::shared_ptr<RelayRegistry> registry,
-               uint32_t entry, char *host, size_t host_size, Hop &own,
+Copier::Copier(Host &machine, UctMd &ipc, std::shared_ptr<RelayRegistry> registry,
+               uint32_t entry, char *host, size_t host_size, CopyLane &own,
                NvLinks *nvlinks)
     : machine_(machine), ipc_md_(ipc), registry_(std::move(registry)), entry_(entry),
       host_(host), host_size_(host_size), own_(own), nvlinks_(nvlinks)
@@ -59,15 +59,15 @@ Copier::~Copier()
 
 ucs_status_t Copier::open(uct_worker_h worker, const uct_iface_params_t *params)
 {
-    const LowerMd::Resource *resource = ipc_md_.find("cuda_ipc");
+    const UctMd::Resource *resource = ipc_md_.find("cuda_ipc");
     if (resource == nullptr) {
         return UCS_ERR_NO_DEVICE;
     }
-    LowerIfaceParams lower;
+    UctIfaceParams lower;
     lower.worker = worker;
     lower.user   = params;
-    ucs_status_t status = LowerIface::open(ipc_md_, resource->tl,
-                                           resource->device, lower, ipc_);
+    ucs_status_t status = UctIface::open(ipc_md_, resource->tl,
+                                         resource->device, lower, ipc_);
     if (status == UCS_OK) {
         ipc_->prepare_progress();
     }

@@ -2,8 +2,8 @@
 #ifndef FUSELINK_RELAY_COPIER_H
 #define FUSELINK_RELAY_COPIER_H
 
-#include "../hop/hop.h"
-#include "../hop/slots.h"
+#include "../staging/copy_lane.h"
+#include "../staging/slots.h"
 #include "../host/host.h"
 #include "../pool.h"
 #include "errand.h"
@@ -32,8 +32,8 @@ class Copier {
 public:
     /** Of the agents those whose GPU has NVLink to this process's; all of them if
      *  `nvlinks`, which outlives this, is null. */
-    Copier(Host &machine, LowerMd &ipc, std::shared_ptr<RelayRegistry> registry,
-           uint32_t entry, char *host, size_t host_size, Hop &own,
+    Copier(Host &machine, UctMd &ipc, std::shared_ptr<RelayRegistry> registry,
+           uint32_t entry, char *host, size_t host_size, CopyLane &own,
            NvLinks *nvlinks);
     ~Copier();
     Copier(const Copier &)            = delete;
@@ -42,9 +42,9 @@ public:
     /** Opens the hop between GPUs on the worker. */
     ucs_status_t open(uct_worker_h worker, const uct_iface_params_t *params);
     /** That hop; only when it is open. */
-    const LowerIface &ipc() const { return *ipc_; }
+    const UctIface &ipc() const { return *ipc_; }
 
-    /** As those of Hop. Without `hurry` over the own link, which keeps up. */
+    /** As those of CopyLane. Without `hurry` over the own link, which keeps up. */
     ucs_status_t begin_out(void *host, const void *gpu, size_t length,
                            bool hurry, uct_completion_t *comp)
     {
@@ -120,14 +120,14 @@ private:
     static void  on_own(uct_completion_t *comp);
 
     Host                       &machine_;
-    LowerMd                    &ipc_md_;
+    UctMd                    &ipc_md_;
     std::shared_ptr<RelayRegistry> registry_;
     const uint32_t              entry_;
     char                       *host_;
     const size_t                host_size_;
-    Hop                        &own_;
+    CopyLane                        &own_;
     NvLinks                    *nvlinks_;
-    std::unique_ptr<LowerIface> ipc_;
+    std::unique_ptr<UctIface> ipc_;
     uint64_t                    waiting_ = 0; /* on the own link */
     Traffic                     relayed_;
     sched::Nanos                own_takes_; /* a copy on the own link */

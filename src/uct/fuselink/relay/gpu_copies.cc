@@ -5,13 +5,13 @@
 
 namespace fuselink {
 
-ucs_status_t GpuCopies::open(Host &host, LowerMd &gpu, LowerMd *ipc,
+ucs_status_t GpuCopies::open(Host &host, UctMd &gpu, UctMd *ipc,
                              NvLinks &nvlinks, NicMemory &nics,
                              RegionTable &regions, const Settings &settings,
                              uct_worker_h worker,
                              const uct_iface_params_t *params)
 {
-    ucs_status_t status = Hop::open(host, gpu, worker, params, hop_);
+    ucs_status_t status = CopyLane::open(host, gpu, worker, params, lane_);
     if (status != UCS_OK) {
         return status;
     }
@@ -32,7 +32,7 @@ ucs_status_t GpuCopies::open(Host &host, LowerMd &gpu, LowerMd *ipc,
 }
 
 /* Copies go without relays if there can be none. */
-void GpuCopies::open_relay(Host &host, LowerMd &gpu, LowerMd *ipc,
+void GpuCopies::open_relay(Host &host, UctMd &gpu, UctMd *ipc,
                            NvLinks &nvlinks, const Settings &settings,
                            uct_worker_h worker,
                            const uct_iface_params_t *params)
@@ -46,7 +46,7 @@ void GpuCopies::open_relay(Host &host, LowerMd &gpu, LowerMd *ipc,
                              nvlinks, error);
     }
     if (relay_) {
-        ucs_status_t status = relay_->start(gpu, *ipc, *hop_, worker, params,
+        ucs_status_t status = relay_->start(gpu, *ipc, *lane_, worker, params,
                                             settings.slot);
         if (status != UCS_OK) {
             error = std::string("cuda_ipc: ") + ucs_status_string(status);
@@ -63,7 +63,7 @@ void GpuCopies::open_relay(Host &host, LowerMd &gpu, LowerMd *ipc,
 
 unsigned GpuCopies::progress()
 {
-    unsigned count = hop_->progress();
+    unsigned count = lane_->progress();
     return relay_ ? count + relay_->progress() : count;
 }
 

@@ -2,8 +2,8 @@
 #ifndef FUSELINK_RELAY_GPU_COPIES_H
 #define FUSELINK_RELAY_GPU_COPIES_H
 
-#include "../hop/hop.h"
-#include "../hop/slots.h"
+#include "../staging/copy_lane.h"
+#include "../staging/slots.h"
 #include "../host/host.h"
 #include "../ucx.h"
 #include "relay.h"
@@ -33,48 +33,48 @@ public:
     /** Memory of GPUs is to be sent, and received. `gpu` copies it, `ipc` (which
      *  may be null) reaches other processes' GPUs; both, and the others, outlive
      *  this. On failure says in one line why not, and there() is false. */
-    ucs_status_t open(Host &host, LowerMd &gpu, LowerMd *ipc, NvLinks &nvlinks,
+    ucs_status_t open(Host &host, UctMd &gpu, UctMd *ipc, NvLinks &nvlinks,
                       NicMemory &nics, RegionTable &regions,
                       const Settings &settings, uct_worker_h worker,
                       const uct_iface_params_t *params);
 
     /** Memory of GPUs is taken. Nothing below may be called otherwise. */
-    bool there() const { return hop_ != nullptr; }
+    bool there() const { return lane_ != nullptr; }
 
-    /** Begins a copy: as Hop's, also over other GPUs; out only if `hurry`. */
+    /** Begins a copy: as CopyLane's, also over other GPUs; out only if `hurry`. */
     ucs_status_t begin_out(void *host, const void *gpu, size_t length,
                            bool hurry, uct_completion_t *comp)
     {
         return relay_ ? relay_->begin_out(host, gpu, length, hurry, comp) :
-                        hop_->begin_out(host, gpu, length, comp);
+                        lane_->begin_out(host, gpu, length, comp);
     }
     ucs_status_t begin_in(void *gpu, const void *host, size_t length,
                           uct_completion_t *comp)
     {
         return relay_ ? relay_->begin_in(gpu, host, length, comp) :
-                        hop_->begin_in(gpu, host, length, comp);
+                        lane_->begin_in(gpu, host, length, comp);
     }
 
     /** Copies, and returns when that is done: short ones only. */
     ucs_status_t out(void *host, const void *gpu, size_t length)
     {
-        return hop_->out(host, gpu, length);
+        return lane_->out(host, gpu, length);
     }
     ucs_status_t in(void *gpu, const void *host, size_t length)
     {
-        return hop_->in(gpu, host, length);
+        return lane_->in(gpu, host, length);
     }
 
     /** Copies are under way; also where there() is false: then not. */
     bool busy() const
     {
-        return hop_ && (hop_->busy() || (relay_ && relay_->busy()));
+        return lane_ && (lane_->busy() || (relay_ && relay_->busy()));
     }
     unsigned progress();
     /** Progresses copies until done(). False if that takes longer than any. */
     template <typename Done> bool await(Done &&done)
     {
-        return hop_->wait([&] {
+        return lane_->wait([&] {
             if (relay_) {
                 relay_->progress();
             }
@@ -88,7 +88,7 @@ public:
 
     /** What went over the GPU's own link; over others' links, and what others
      *  had this GPU's link copy: null without relays. */
-    const Traffic &own() const { return hop_->traffic(); }
+    const Traffic &own() const { return lane_->traffic(); }
     const Traffic *relayed() const
     {
         return relay_ ? &relay_->relayed() : nullptr;
@@ -96,11 +96,11 @@ public:
     const Traffic *lent() const { return relay_ ? &relay_->lent() : nullptr; }
 
 private:
-    void open_relay(Host &host, LowerMd &gpu, LowerMd *ipc, NvLinks &nvlinks,
+    void open_relay(Host &host, UctMd &gpu, UctMd *ipc, NvLinks &nvlinks,
                     const Settings &settings, uct_worker_h worker,
                     const uct_iface_params_t *params);
 
-    std::unique_ptr<Hop>   hop_;
+    std::unique_ptr<CopyLane>   lane_;
     std::unique_ptr<Relay> relay_; /* has the slots' memory */
     std::unique_ptr<Slots> slots_out_, slots_in_;
 };

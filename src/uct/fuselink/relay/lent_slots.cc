@@ -20,8 +20,8 @@ constexpr uint64_t kReservePart = 64, kReserveTimes = 4;
 
 } // namespace
 
-LentSlots::LentSlots(RelayRegistry &registry, uint32_t entry, LowerMd &copies,
-                     LowerMd &ipc, const RelayRegistry::Offer &offer)
+LentSlots::LentSlots(RelayRegistry &registry, uint32_t entry, UctMd &copies,
+                     UctMd &ipc, const RelayRegistry::Offer &offer)
     : registry_(registry), entry_(entry), copies_(copies), ipc_(ipc),
       offer_(offer), pressure_(
           [](void *self) {

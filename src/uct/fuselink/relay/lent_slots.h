@@ -2,7 +2,7 @@
 #ifndef FUSELINK_RELAY_LENT_SLOTS_H
 #define FUSELINK_RELAY_LENT_SLOTS_H
 
-#include "../rail/lower.h"
+#include "../rail/uct_objects.h"
 #include "../registry/relay_registry.h"
 #include "../sched/units.h"
 #include "pool.h"
@@ -25,8 +25,8 @@ public:
     /** `offer` says how many slots of which size there are to be, and the rest of
      *  what others must know of the agent. The registry and both MDs outlive
      *  this. */
-    LentSlots(RelayRegistry &registry, uint32_t entry, LowerMd &copies,
-              LowerMd &ipc, const RelayRegistry::Offer &offer);
+    LentSlots(RelayRegistry &registry, uint32_t entry, UctMd &copies,
+              UctMd &ipc, const RelayRegistry::Offer &offer);
 
     /** A slot's memory; nullptr if there is none, or no such slot. */
     char    *at(uint32_t slot) const;
@@ -63,8 +63,8 @@ private:
 
     RelayRegistry             &registry_;
     const uint32_t             entry_;
-    LowerMd                   &copies_;
-    LowerMd                   &ipc_;
+    UctMd                   &copies_;
+    UctMd                   &ipc_;
     RelayRegistry::Offer       offer_;
     std::unique_ptr<RelayPool> pool_;
     MemoryPressure             pressure_;

@@ -3,7 +3,7 @@
 
 namespace fuselink {
 
-std::unique_ptr<RelayPool> RelayPool::allocate(LowerMd &copies, LowerMd &ipc,
+std::unique_ptr<RelayPool> RelayPool::allocate(UctMd &copies, UctMd &ipc,
                                                RelayRegistry::Offer &offer,
                                                std::string &error)
 {

@@ -2,7 +2,7 @@
 #ifndef FUSELINK_RELAY_POOL_H
 #define FUSELINK_RELAY_POOL_H
 
-#include "../rail/lower.h"
+#include "../rail/uct_objects.h"
 #include "../registry/relay_registry.h"
 
 #include <memory>
@@ -16,7 +16,7 @@ class RelayPool {
 public:
     /** With the offer's slots of its size; fills in the rest of what the offer
      *  says of memory. nullptr if it cannot be; `error` says why, for a log line. */
-    static std::unique_ptr<RelayPool> allocate(LowerMd &copies, LowerMd &ipc,
+    static std::unique_ptr<RelayPool> allocate(UctMd &copies, UctMd &ipc,
                                                RelayRegistry::Offer &offer,
                                                std::string &error);
     /** Nobody may use it any more. */
@@ -27,9 +27,9 @@ public:
     char *memory() const { return static_cast<char *>(memory_.address); }
 
 private:
-    explicit RelayPool(LowerMd &ipc) : ipc_(ipc) {}
+    explicit RelayPool(UctMd &ipc) : ipc_(ipc) {}
 
-    LowerMd               &ipc_;
+    UctMd               &ipc_;
     uct_allocated_memory_t memory_{};
     uct_mem_h              memh_ = nullptr;
 };

@@ -70,7 +70,7 @@ char *Relay::memory() const
     return static_cast<char *>(segment_->memory()) + kFront;
 }
 
-ucs_status_t Relay::start(LowerMd &copies, LowerMd &ipc, Hop &own,
+ucs_status_t Relay::start(UctMd &copies, UctMd &ipc, CopyLane &own,
                           uct_worker_h worker,
                           const uct_iface_params_t *params, size_t slot)
 {
@@ -83,7 +83,7 @@ ucs_status_t Relay::start(LowerMd &copies, LowerMd &ipc, Hop &own,
     if (status != UCS_OK) {
         return status;
     }
-    const LowerIface &iface = copier_->ipc();
+    const UctIface &iface = copier_->ipc();
     if (!put(iface.device_address(), offer_.device, offer_.device_length) ||
         !put(iface.iface_address(), offer_.iface, offer_.iface_length)) {
         return UCS_ERR_BUFFER_TOO_SMALL;

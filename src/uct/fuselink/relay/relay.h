@@ -35,7 +35,7 @@ public:
     char *memory() const;
 
     /** Has copies go over others, and lends this GPU's link to them. */
-    ucs_status_t start(LowerMd &copies, LowerMd &ipc, Hop &own,
+    ucs_status_t start(UctMd &copies, UctMd &ipc, CopyLane &own,
                        uct_worker_h worker, const uct_iface_params_t *params,
                        size_t slot);
 
@@ -81,8 +81,8 @@ private:
     uint32_t                       entry_ = 0;
     RelayRegistry::Offer               offer_;
     bool                           asked_ = false; /* for an agent */
-    LowerMd                       *copies_ = nullptr;
-    LowerMd                       *ipc_    = nullptr;
+    UctMd                       *copies_ = nullptr;
+    UctMd                       *ipc_    = nullptr;
     Traffic                        lent_; /* the agent's */
     std::unique_ptr<RelayAgent>    agent_;
     std::unique_ptr<Copier>        copier_;

@@ -18,7 +18,7 @@ BulkReceiver::BulkReceiver(Connection &conn, const Host &host,
 
 void BulkReceiver::on_full(const wire::DataPart &part, const wire::InSlot &in)
 {
-    const SlotLoan loan{in.name.slot, in.name.turn};
+    const SlotCredit loan{in.name.slot, in.name.turn};
     if (!paths_.admit(part)) {
         return; /* it is sent again, and the peer still has the slot */
     }

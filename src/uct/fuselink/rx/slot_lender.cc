@@ -24,7 +24,7 @@ void SlotLender::on_ask(const void *data, size_t length)
                               sizeof(wire::SlotName); /* in one message */
         const auto     want = static_cast<uint32_t>(
             std::min<size_t>(ask.want, ledger.lent(who) + most));
-        for (const SlotLoan &loan : ledger.lend(who, want)) {
+        for (const SlotCredit &loan : ledger.lend(who, want)) {
             names.push_back({loan.slot, loan.turn});
         }
         const RegionKey &key = slots_->region().key;
@@ -48,7 +48,7 @@ void SlotLender::recall()
     wire::SlotRecall recall{};
     recall.header.type = static_cast<uint8_t>(ControlType::SlotRecall);
     recall.keep        = ledger.share();
-    for (SlotLedger::Borrower who : ledger.debtors()) {
+    for (SlotLedger::Borrower who : ledger.over_quota()) {
         Connection *other = others_.find(who);
         if (other != nullptr && other != &conn_ && !other->failed()) {
             other->send_control(&recall, sizeof(recall));
@@ -72,7 +72,7 @@ void SlotLender::on_back(const void *data, size_t length)
     });
 }
 
-bool SlotLender::fill(const SlotLoan &loan)
+bool SlotLender::fill(const SlotCredit &loan)
 {
     return slots_ != nullptr && slots_->ledger().fill(conn_.session(), loan);
 }

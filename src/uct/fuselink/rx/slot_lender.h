@@ -4,7 +4,7 @@
 
 #include "../conn/connection.h"
 #include "../conn/peer_registry.h"
-#include "../hop/slots.h"
+#include "../staging/slots.h"
 #include "../rail/rails.h"
 
 namespace fuselink {
@@ -32,7 +32,7 @@ public:
     void on_back(const void *data, size_t length); /* wire::SlotBack */
 
     /** The peer says that it has filled a slot. False if it must not. */
-    [[nodiscard]] bool fill(const SlotLoan &loan);
+    [[nodiscard]] bool fill(const SlotCredit &loan);
 
     /** At the end of the connection, when its endpoints are closed and nothing
      *  is in a slot: what the peer may still write to is not used again.

@@ -12,7 +12,7 @@
 #include "../sched/policy.h"
 #include "../sched/rotation.h"
 #include "../watch/trace.h"
-#include "planning.h"
+#include "plan_manager.h"
 #include "room_queue.h"
 
 namespace fuselink {
@@ -37,7 +37,7 @@ struct BulkContext {
     GpuCopies           &copies;
     LoadView            &loads;
     RoomQueue           &room;
-    Planning            &planning;
+    PlanManager            &plans;
     sched::Rotation     &rotation;
     Trace               *trace; /* null unless the user asked for one */
     const BulkSettings  &settings;

@@ -2,7 +2,7 @@
 #ifndef FUSELINK_TRANSFER_CHUNK_H
 #define FUSELINK_TRANSFER_CHUNK_H
 
-#include "../hop/slot_ledger.h"
+#include "../staging/slot_ledger.h"
 #include "../ucx.h"
 #include "transfer.h"
 
@@ -46,7 +46,7 @@ struct Chunk {
     bool             in_slot; /* lent by the peer; only then what follows */
     bool             left;    /* the NIC has done its part */
     uint8_t          waits;   /* for its put, for the peer's acknowledgement */
-    SlotLoan         loan;
+    SlotCredit         loan;
     ucs_status_t     status;
 
     /** Its bytes, as NICs and messages take them. */

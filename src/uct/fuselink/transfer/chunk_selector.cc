@@ -24,7 +24,7 @@ struct ChunkSelector::Candidates {
 void ChunkSelector::refresh(sched::Nanos now)
 {
     loads_.refresh(now);
-    planning_.refresh(now);
+    plans_.refresh(now);
     if (ucs_unlikely(recovery_.active())) {
         recovery_.revive(now);
     }

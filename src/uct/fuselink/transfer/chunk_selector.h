@@ -12,7 +12,7 @@
 #include "path_recovery.h"
 #include "path_set.h"
 #include "path_wireup.h"
-#include "planning.h"
+#include "plan_manager.h"
 #include "pump.h"
 #include "retransmit_queue.h"
 #include "transfer_queue.h"
@@ -38,11 +38,11 @@ public:
                   PathWireup &wireup, PathRecovery &recovery,
                   TxMethods &methods, const SlotCredits &credits,
                   const TransferQueue &transfers, LoadView &loads,
-                  Planning &planning, const BulkSettings &settings, bool traces,
+                  PlanManager &plans, const BulkSettings &settings, bool traces,
                   Pump &pump)
         : connection_(connection), host_(host), paths_(paths), wireup_(wireup),
           recovery_(recovery), methods_(methods), credits_(credits),
-          transfers_(transfers), loads_(loads), planning_(planning),
+          transfers_(transfers), loads_(loads), plans_(plans),
           settings_(settings), traces_(traces), pump_(pump),
           query_(connection, paths)
     {
@@ -84,7 +84,7 @@ private:
     const SlotCredits    &credits_;
     const TransferQueue  &transfers_;
     LoadView             &loads_;
-    Planning             &planning_;
+    PlanManager             &plans_;
     const BulkSettings   &settings_;
     const bool            traces_;
     Pump                 &pump_;

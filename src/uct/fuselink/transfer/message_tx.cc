@@ -28,7 +28,7 @@ size_t pack_part(void *dest, void *arg)
 
 bool MessageTx::send(Path &path)
 {
-    const LowerIface &iface = path.by_messages ? path.rail.hello() :
+    const UctIface &iface = path.by_messages ? path.rail.hello() :
                                                  path.rail.control();
     const size_t most = iface.attr().cap.am.max_bcopy - sizeof(wire::DataPart);
     while (!path.parts.empty() && path.usable() && !connection_.failed()) {

@@ -53,7 +53,7 @@ bool PathWireup::connect(Path &path)
     if (connect_ep_ && path.rail.traits().stream) {
         return ask(path);
     }
-    const LowerIface &iface = path.by_messages ? path.rail.hello() :
+    const UctIface &iface = path.by_messages ? path.rail.hello() :
                                                  path.rail.bulk();
     ucs_status_t status = endpoints_.create(iface, path.remote, path.ep);
     if (status != UCS_OK) {
@@ -68,7 +68,7 @@ bool PathWireup::connect(Path &path)
 /* Endpoint to endpoint: offers the peer one. */
 bool PathWireup::ask(Path &path)
 {
-    const LowerIface &iface = path.rail.bulk();
+    const UctIface &iface = path.rail.bulk();
     std::vector<uint8_t> address;
     ucs_status_t status = iface.create_unconnected_ep(&path.ep);
     if (status != UCS_OK) {

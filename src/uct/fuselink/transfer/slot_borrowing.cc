@@ -65,7 +65,7 @@ void SlotBorrowing::on_recall(const void *data, size_t length)
 void SlotBorrowing::give_back()
 {
     std::vector<wire::SlotName> names;
-    for (const SlotLoan &loan : credits_.take_surplus()) {
+    for (const SlotCredit &loan : credits_.take_surplus()) {
         names.push_back({loan.slot, loan.turn});
     }
     constexpr size_t kMost = 64; /* in a message that fits any rail */

@@ -2,7 +2,7 @@
 #ifndef FUSELINK_TRANSFER_SLOT_CREDITS_H
 #define FUSELINK_TRANSFER_SLOT_CREDITS_H
 
-#include "../hop/slot_ledger.h"
+#include "../staging/slot_ledger.h"
 #include "../memory/region_table.h"
 #include "../wire/messages.h"
 
@@ -77,12 +77,12 @@ public:
     void recall(size_t keep) { keep_ = keep; }
     /** Credits to give back by that, as far as it goes without those that are
      *  in use. */
-    std::vector<SlotLoan> take_surplus() { return shrink(keep_); }
+    std::vector<SlotCredit> take_surplus() { return shrink(keep_); }
 
     /** Size of each slot, bytes; 0: there were none yet. */
     size_t           size() const { return size_; }
     /** Where the peer has this one. */
-    uint64_t         address(const SlotLoan &loan) const
+    uint64_t         address(const SlotCredit &loan) const
     {
         return base_ + static_cast<uint64_t>(loan.slot) * size_;
     }
@@ -96,7 +96,7 @@ public:
 
     /** The peer lends a slot. False if it did already, or there is none of
      *  that number. */
-    bool add(const SlotLoan &loan)
+    bool add(const SlotCredit &loan)
     {
         if (loan.slot >= kMostSlots) {
             return false;
@@ -114,17 +114,17 @@ public:
     }
 
     /** A slot to fill; only if free() != 0. */
-    SlotLoan take()
+    SlotCredit take()
     {
-        SlotLoan loan = free_.back();
+        SlotCredit loan = free_.back();
         free_.pop_back();
         return loan;
     }
     /** It was not filled. */
-    void untake(const SlotLoan &loan) { free_.push_back(loan); }
+    void untake(const SlotCredit &loan) { free_.push_back(loan); }
 
     /** The peer has emptied what we filled; `kept`: we may fill it again. */
-    void emptied(const SlotLoan &loan, bool kept)
+    void emptied(const SlotCredit &loan, bool kept)
     {
         if (kept) {
             free_.push_back({loan.slot, loan.turn + 1});
@@ -135,9 +135,9 @@ public:
 
     /** Slots to give back, so that we have not more than `keep`, as far as
      *  that goes without those that are filled. */
-    std::vector<SlotLoan> shrink(size_t keep)
+    std::vector<SlotCredit> shrink(size_t keep)
     {
-        std::vector<SlotLoan> back;
+        std::vector<SlotCredit> back;
         while (held_ > keep && !free_.empty()) {
             back.push_back(take());
             lose(back.back());
@@ -146,14 +146,14 @@ public:
     }
 
 private:
-    void lose(const SlotLoan &loan)
+    void lose(const SlotCredit &loan)
     {
         ours_[loan.slot] = false;
         --held_;
     }
 
     size_t                held_ = 0;
-    std::vector<SlotLoan> free_;
+    std::vector<SlotCredit> free_;
     std::vector<bool>     ours_; /* by slot */
     uint64_t              base_ = 0;
     size_t                size_ = 0;

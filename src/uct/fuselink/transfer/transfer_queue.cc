@@ -90,7 +90,7 @@ void TransferQueue::start(Transfer &transfer)
     if (waiting_.empty()) {
         paths_.drop_plan(); /* it knows nothing of this one */
     }
-    planning_.note(transfer.length);
+    plans_.note(transfer.length);
     waiting_.push_back(&transfer);
     bytes_ += transfer.length;
     if (transfer.from_gpu) {

@@ -9,7 +9,7 @@
 #include "../ucx.h"
 #include "key_source.h"
 #include "path_set.h"
-#include "planning.h"
+#include "plan_manager.h"
 #include "pump.h"
 #include "retransmit_queue.h"
 #include "slot_borrowing.h"
@@ -37,9 +37,9 @@ public:
     /** All outlive this. */
     TransferQueue(Connection &connection, TransferOwner &owner, KeySource &keys,
                   PathSet &paths, SlotBorrowing &slots, TxStaging &staging,
-                  Planning &planning, sched::Rotation &rotation, Pump &pump)
+                  PlanManager &plans, sched::Rotation &rotation, Pump &pump)
         : connection_(connection), owner_(owner), keys_(keys), paths_(paths),
-          slots_(slots), staging_(staging), planning_(planning),
+          slots_(slots), staging_(staging), plans_(plans),
           rotation_(rotation), pump_(pump)
     {
     }
@@ -121,7 +121,7 @@ private:
     PathSet         &paths_;
     SlotBorrowing   &slots_;
     TxStaging       &staging_;
-    Planning        &planning_;
+    PlanManager        &plans_;
     sched::Rotation &rotation_;
     Pump            &pump_;
 

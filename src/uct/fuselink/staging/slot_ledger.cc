@@ -52,9 +52,9 @@ uint32_t SlotLedger::share() const
     return std::max<uint32_t>(lendable() / borrowers, 1);
 }
 
-std::vector<SlotLoan> SlotLedger::lend(Borrower who, uint32_t want)
+std::vector<SlotCredit> SlotLedger::lend(Borrower who, uint32_t want)
 {
-    std::vector<SlotLoan> loans;
+    std::vector<SlotCredit> loans;
     if (want == 0) {
         return loans;
     }
@@ -76,7 +76,7 @@ std::vector<SlotLoan> SlotLedger::lend(Borrower who, uint32_t want)
     return loans;
 }
 
-std::vector<SlotLedger::Borrower> SlotLedger::debtors() const
+std::vector<SlotLedger::Borrower> SlotLedger::over_quota() const
 {
     std::vector<Borrower> who;
     for (const auto &[borrower, slots] : lent_) {
@@ -87,7 +87,7 @@ std::vector<SlotLedger::Borrower> SlotLedger::debtors() const
     return who;
 }
 
-SlotLedger::Entry *SlotLedger::find(Borrower who, const SlotLoan &loan)
+SlotLedger::Entry *SlotLedger::find(Borrower who, const SlotCredit &loan)
 {
     if (loan.slot >= entries_.size()) {
         return nullptr;
@@ -98,7 +98,7 @@ SlotLedger::Entry *SlotLedger::find(Borrower who, const SlotLoan &loan)
                &entry : nullptr;
 }
 
-bool SlotLedger::fill(Borrower who, const SlotLoan &loan)
+bool SlotLedger::fill(Borrower who, const SlotCredit &loan)
 {
     Entry *entry = find(who, loan);
     if (entry == nullptr) {
@@ -123,7 +123,7 @@ bool SlotLedger::empty(uint32_t slot)
     return true;
 }
 
-bool SlotLedger::give_back(Borrower who, const SlotLoan &loan)
+bool SlotLedger::give_back(Borrower who, const SlotCredit &loan)
 {
     if (find(who, loan) == nullptr) {
         return false;

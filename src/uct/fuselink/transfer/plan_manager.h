@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_TRANSFER_PLANNING_H
-#define FUSELINK_TRANSFER_PLANNING_H
+#ifndef FUSELINK_TRANSFER_PLAN_MANAGER_H
+#define FUSELINK_TRANSFER_PLAN_MANAGER_H
 
 #include "../sched/planner.h"
 #include "../sched/units.h"
@@ -38,11 +38,11 @@ protected:
  *
  * One thread at a time (the worker's).
  */
-class Planning {
+class PlanManager {
 public:
     /** The others outlive this, though they need not be there yet.
      *  @param wanted the policy follows plans */
-    Planning(const Rails &rails, const BulkSenders &peers, bool wanted)
+    PlanManager(const Rails &rails, const BulkSenders &peers, bool wanted)
         : rails_(rails), peers_(peers), wanted_(wanted)
     {
     }

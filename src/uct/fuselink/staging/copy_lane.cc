@@ -1,5 +1,5 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#include "hop.h"
+#include "copy_lane.h"
 
 namespace fuselink {
 namespace {
@@ -13,43 +13,43 @@ uint64_t address(const void *gpu)
 
 } // namespace
 
-ucs_status_t Hop::open(Host &host, LowerMd &md, uct_worker_h worker,
-                       const uct_iface_params_t *params,
-                       std::unique_ptr<Hop> &hop_p)
+ucs_status_t CopyLane::open(Host &host, UctMd &md, uct_worker_h worker,
+                            const uct_iface_params_t *params,
+                            std::unique_ptr<CopyLane> &result)
 {
-    const LowerMd::Resource *resource = md.find(kTransport);
-    std::unique_ptr<Hop>     hop(new Hop(host));
+    const UctMd::Resource *resource = md.find(kTransport);
+    std::unique_ptr<CopyLane>     lane(new CopyLane(host));
     ucs_status_t             status = UCS_ERR_NO_DEVICE;
     if (resource != nullptr) {
-        LowerIfaceParams lower;
+        UctIfaceParams lower;
         lower.worker = worker;
         lower.user   = params;
-        status = LowerIface::open(md, resource->tl, resource->device, lower,
-                                  hop->iface_);
+        status = UctIface::open(md, resource->tl, resource->device, lower,
+                                lane->iface_);
     }
     if (status == UCS_OK &&
-        !hop->iface_->has(UCT_IFACE_FLAG_GET_ZCOPY | UCT_IFACE_FLAG_PUT_ZCOPY |
-                          UCT_IFACE_FLAG_GET_SHORT |
-                          UCT_IFACE_FLAG_PUT_SHORT)) {
+        !lane->iface_->has(UCT_IFACE_FLAG_GET_ZCOPY | UCT_IFACE_FLAG_PUT_ZCOPY |
+                           UCT_IFACE_FLAG_GET_SHORT |
+                           UCT_IFACE_FLAG_PUT_SHORT)) {
         status = UCS_ERR_UNSUPPORTED;
     }
     if (status == UCS_OK) {
-        hop->iface_->prepare_progress();
-        status = hop->iface_->create_ep(hop->iface_->device_address(),
-                                        hop->iface_->iface_address(),
-                                        &hop->ep_);
+        lane->iface_->prepare_progress();
+        status = lane->iface_->create_ep(lane->iface_->device_address(),
+                                         lane->iface_->iface_address(),
+                                         &lane->ep_);
     }
     if (status != UCS_OK) {
-        hop->ep_ = nullptr;
+        lane->ep_ = nullptr;
         ucs_warn("fuselink: %s cannot be used, and so no memory of GPUs: %s",
                  kTransport, ucs_status_string(status));
         return status;
     }
-    hop_p = std::move(hop);
+    result = std::move(lane);
     return UCS_OK;
 }
 
-Hop::~Hop()
+CopyLane::~CopyLane()
 {
     if (ep_ != nullptr) {
         uct_ep_destroy(ep_);
@@ -58,13 +58,13 @@ Hop::~Hop()
 
 /* The transport's list of copies is not to be touched while it goes through it:
  * users, who begin others, hear of the end afterwards. */
-void Hop::on_copied(uct_completion_t *comp)
+void CopyLane::on_copied(uct_completion_t *comp)
 {
     Copy *copy = reinterpret_cast<Copy *>(comp);
-    copy->hop->done_.push_back(copy);
+    copy->lane->done_.push_back(copy);
 }
 
-unsigned Hop::progress()
+unsigned CopyLane::progress()
 {
     if (!busy()) {
         return 0;
@@ -89,13 +89,13 @@ unsigned Hop::progress()
 }
 
 template <typename Zcopy>
-ucs_status_t Hop::begin(Zcopy zcopy, Moved &moved, const void *host,
-                        const void *gpu, size_t length, uct_completion_t *user)
+ucs_status_t CopyLane::begin(Zcopy zcopy, Moved &moved, const void *host,
+                             const void *gpu, size_t length, uct_completion_t *user)
 {
     uct_iov_t iov{const_cast<void *>(host), length, UCT_MEM_HANDLE_NULL, 0, 1};
     Copy     &copy = copies_.take();
     arm(copy.comp, on_copied);
-    copy.hop    = this;
+    copy.lane   = this;
     copy.user   = user;
     copy.moved  = &moved;
     copy.length = length;
@@ -112,19 +112,19 @@ ucs_status_t Hop::begin(Zcopy zcopy, Moved &moved, const void *host,
     return status;
 }
 
-ucs_status_t Hop::begin_out(void *host, const void *gpu, size_t length,
-                            uct_completion_t *comp)
+ucs_status_t CopyLane::begin_out(void *host, const void *gpu, size_t length,
+                                 uct_completion_t *comp)
 {
     return begin(uct_ep_get_zcopy, traffic_.sent, host, gpu, length, comp);
 }
 
-ucs_status_t Hop::begin_in(void *gpu, const void *host, size_t length,
-                           uct_completion_t *comp)
+ucs_status_t CopyLane::begin_in(void *gpu, const void *host, size_t length,
+                                uct_completion_t *comp)
 {
     return begin(uct_ep_put_zcopy, traffic_.received, host, gpu, length, comp);
 }
 
-ucs_status_t Hop::out(void *host, const void *gpu, size_t length)
+ucs_status_t CopyLane::out(void *host, const void *gpu, size_t length)
 {
     return length == 0 ? UCS_OK :
                          uct_ep_get_short(ep_, host,
@@ -132,7 +132,7 @@ ucs_status_t Hop::out(void *host, const void *gpu, size_t length)
                                           address(gpu), UCT_INVALID_RKEY);
 }
 
-ucs_status_t Hop::in(void *gpu, const void *host, size_t length)
+ucs_status_t CopyLane::in(void *gpu, const void *host, size_t length)
 {
     return length == 0 ? UCS_OK :
                          uct_ep_put_short(ep_, host,

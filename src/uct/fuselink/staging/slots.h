@@ -1,9 +1,9 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_HOP_SLOTS_H
-#define FUSELINK_HOP_SLOTS_H
+#ifndef FUSELINK_STAGING_SLOTS_H
+#define FUSELINK_STAGING_SLOTS_H
 
 #include "../memory/region.h"
-#include "../rail/lower.h"
+#include "../rail/uct_objects.h"
 #include "slot_ledger.h"
 
 #include <memory>
@@ -20,7 +20,7 @@ class Slots {
 public:
     /** `md` is what pins memory for the GPU. `bytes` has room for one. They are
      *  at `memory`, if that is given, which is the caller's. */
-    Slots(LowerMd &md, NicMemory &nics, RegionTable &regions, size_t slot,
+    Slots(UctMd &md, NicMemory &nics, RegionTable &regions, size_t slot,
           size_t bytes, char *memory = nullptr);
     ~Slots();
     Slots(const Slots &)            = delete;
@@ -62,7 +62,7 @@ private:
                                      size_);
     }
 
-    LowerMd                &md_;
+    UctMd                &md_;
     NicMemory              &nics_;
     RegionTable            &regions_;
     size_t                  size_;

@@ -1,10 +1,10 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_HOP_HOP_H
-#define FUSELINK_HOP_HOP_H
+#ifndef FUSELINK_STAGING_COPY_LANE_H
+#define FUSELINK_STAGING_COPY_LANE_H
 
 #include "../host/host.h"
 #include "../pool.h"
-#include "../rail/lower.h"
+#include "../rail/uct_objects.h"
 #include "../ucx.h"
 #include "../watch/traffic.h"
 
@@ -21,18 +21,18 @@ namespace fuselink {
  * Copies end in the order in which they began, if they go the same way. One
  * thread at a time (the worker's), which has to have a CUDA context.
  */
-class Hop {
+class CopyLane {
 public:
     /** Opens it on the worker. On failure says in one line why GPU memory
      *  cannot be sent. */
-    static ucs_status_t open(Host &host, LowerMd &md, uct_worker_h worker,
+    static ucs_status_t open(Host &host, UctMd &md, uct_worker_h worker,
                              const uct_iface_params_t *params,
-                             std::unique_ptr<Hop> &hop);
-    ~Hop();
-    Hop(const Hop &)            = delete;
-    Hop &operator=(const Hop &) = delete;
+                             std::unique_ptr<CopyLane> &lane);
+    ~CopyLane();
+    CopyLane(const CopyLane &)            = delete;
+    CopyLane &operator=(const CopyLane &) = delete;
 
-    LowerMd &md() const { return iface_->md(); }
+    UctMd &md() const { return iface_->md(); }
 
     /** Begins a copy. UCS_INPROGRESS: progress() will end `comp`. */
     ucs_status_t begin_out(void *host, const void *gpu, size_t length,
@@ -64,13 +64,13 @@ public:
     }
 
 private:
-    explicit Hop(Host &host) : host_(host) {}
+    explicit CopyLane(Host &host) : host_(host) {}
 
     static constexpr sched::Nanos kLongest = sched::Nanos::seconds(10);
 
     struct Copy {
         uct_completion_t  comp; /* first; the transport's */
-        Hop              *hop;
+        CopyLane         *lane;
         uct_completion_t *user;
         Moved            *moved;
         size_t            length;
@@ -83,7 +83,7 @@ private:
     static void  on_copied(uct_completion_t *comp);
 
     Host                       &host_;
-    std::unique_ptr<LowerIface> iface_;
+    std::unique_ptr<UctIface> iface_;
     uct_ep_h                    ep_   = nullptr;
     size_t                      open_ = 0;
     Traffic                     traffic_;

@@ -6,7 +6,7 @@
 
 namespace fuselink {
 
-Slots::Slots(LowerMd &md, NicMemory &nics, RegionTable &regions, size_t slot,
+Slots::Slots(UctMd &md, NicMemory &nics, RegionTable &regions, size_t slot,
              size_t bytes, char *memory)
     : md_(md), nics_(nics), regions_(regions), size_(slot),
       ledger_(static_cast<uint32_t>(bytes / slot)), given_(memory)

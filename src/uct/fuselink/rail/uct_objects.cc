@@ -1,5 +1,5 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#include "lower.h"
+#include "uct_objects.h"
 
 #include <algorithm>
 #include <array>
@@ -65,9 +65,9 @@ bool set_default(void *config, const std::string &component,
 
 } // namespace
 
-ucs_status_t LowerMd::open(uct_component_h component,
-                           const char *component_name, const char *md_name,
-                           std::unique_ptr<LowerMd> &md)
+ucs_status_t UctMd::open(uct_component_h component,
+                         const char *component_name, const char *md_name,
+                         std::unique_ptr<UctMd> &md)
 {
     uct_md_config_t *config;
     ucs_status_t status = uct_md_config_read(component, nullptr, nullptr,
@@ -79,7 +79,7 @@ ucs_status_t LowerMd::open(uct_component_h component,
      * in and that has its address. Which of them are rails is for Md to say;
      * TCP of the others, and other transports, have no such setting. */
     set_default(config, component_name, component_name, "BRIDGE_ENABLE", "y");
-    std::unique_ptr<LowerMd> result(new LowerMd);
+    std::unique_ptr<UctMd> result(new UctMd);
     status = uct_md_open(component, md_name, config, &result->md_);
     uct_config_release(config);
     if (status != UCS_OK) {
@@ -116,14 +116,14 @@ ucs_status_t LowerMd::open(uct_component_h component,
     return UCS_OK;
 }
 
-LowerMd::~LowerMd()
+UctMd::~UctMd()
 {
     if (md_ != nullptr) {
         uct_md_close(md_);
     }
 }
 
-const LowerMd::Resource *LowerMd::find(const char *tl) const
+const UctMd::Resource *UctMd::find(const char *tl) const
 {
     for (const auto &resource : resources_) {
         if (resource.tl == tl) {
@@ -133,7 +133,7 @@ const LowerMd::Resource *LowerMd::find(const char *tl) const
     return nullptr;
 }
 
-bool LowerMd::has(std::string_view tl, const std::string &device) const
+bool UctMd::has(std::string_view tl, const std::string &device) const
 {
     return std::any_of(resources_.begin(), resources_.end(),
                        [&](const Resource &resource) {
@@ -142,8 +142,8 @@ bool LowerMd::has(std::string_view tl, const std::string &device) const
                        });
 }
 
-ucs_status_t open_lower_mds(const std::vector<std::string> &names,
-                            std::vector<std::unique_ptr<LowerMd>> &mds)
+ucs_status_t open_uct_mds(const std::vector<std::string> &names,
+                          std::vector<std::unique_ptr<UctMd>> &mds)
 {
     uct_component_h *components;
     unsigned count;
@@ -166,9 +166,9 @@ ucs_status_t open_lower_mds(const std::vector<std::string> &names,
             continue;
         }
         for (const auto &md_name : md_names) {
-            std::unique_ptr<LowerMd> md;
-            status = LowerMd::open(components[i], attr.name, md_name.md_name,
-                                   md);
+            std::unique_ptr<UctMd> md;
+            status = UctMd::open(components[i], attr.name, md_name.md_name,
+                                 md);
             if (status == UCS_OK) {
                 mds.push_back(std::move(md));
             } else {
@@ -181,10 +181,10 @@ ucs_status_t open_lower_mds(const std::vector<std::string> &names,
     return UCS_OK;
 }
 
-ucs_status_t LowerIface::open(LowerMd &md, const std::string &tl,
-                              const std::string &device,
-                              const LowerIfaceParams &params,
-                              std::unique_ptr<LowerIface> &iface)
+ucs_status_t UctIface::open(UctMd &md, const std::string &tl,
+                            const std::string &device,
+                            const UctIfaceParams &params,
+                            std::unique_ptr<UctIface> &iface)
 {
     uct_iface_config_t *config;
     ucs_status_t status = uct_md_iface_config_read(md.handle(), tl.c_str(),
@@ -240,7 +240,7 @@ ucs_status_t LowerIface::open(LowerMd &md, const std::string &tl,
         open_params.features    = user->features;
     }
 
-    std::unique_ptr<LowerIface> result(new LowerIface);
+    std::unique_ptr<UctIface> result(new UctIface);
     status = uct_iface_open(md.handle(), params.worker, &open_params, config,
                             &result->iface_);
     uct_config_release(config);
@@ -276,14 +276,14 @@ ucs_status_t LowerIface::open(LowerMd &md, const std::string &tl,
     return UCS_OK;
 }
 
-LowerIface::~LowerIface()
+UctIface::~UctIface()
 {
     if (iface_ != nullptr) {
         uct_iface_close(iface_);
     }
 }
 
-void LowerIface::prepare_progress() const
+void UctIface::prepare_progress() const
 {
     constexpr unsigned kBoth = UCT_PROGRESS_SEND | UCT_PROGRESS_RECV;
     /* Posts receive buffers (rc, ud), starts timers (ud), and has the worker
@@ -293,8 +293,8 @@ void LowerIface::prepare_progress() const
     uct_base_iface_progress_disable(iface_, kBoth);
 }
 
-bool LowerIface::is_reachable(const std::vector<uint8_t> &device_address,
-                              const std::vector<uint8_t> &iface_address) const
+bool UctIface::is_reachable(const std::vector<uint8_t> &device_address,
+                            const std::vector<uint8_t> &iface_address) const
 {
     /* The transport reads as many bytes as its own addresses have; a peer
      * that sent fewer must not make it read further. */
@@ -306,9 +306,9 @@ bool LowerIface::is_reachable(const std::vector<uint8_t> &device_address,
                                   Address(iface_address).iface());
 }
 
-ucs_status_t LowerIface::create_ep(const std::vector<uint8_t> &device_address,
-                                   const std::vector<uint8_t> &iface_address,
-                                   uct_ep_h *ep) const
+ucs_status_t UctIface::create_ep(const std::vector<uint8_t> &device_address,
+                                 const std::vector<uint8_t> &iface_address,
+                                 uct_ep_h *ep) const
 {
     const Address device(device_address), iface(iface_address);
     uct_ep_params_t params;
@@ -321,7 +321,7 @@ ucs_status_t LowerIface::create_ep(const std::vector<uint8_t> &device_address,
     return uct_ep_create(&params, ep);
 }
 
-ucs_status_t LowerIface::create_unconnected_ep(uct_ep_h *ep) const
+ucs_status_t UctIface::create_unconnected_ep(uct_ep_h *ep) const
 {
     uct_ep_params_t params;
     params.field_mask = UCT_EP_PARAM_FIELD_IFACE;
@@ -329,8 +329,8 @@ ucs_status_t LowerIface::create_unconnected_ep(uct_ep_h *ep) const
     return uct_ep_create(&params, ep);
 }
 
-ucs_status_t LowerIface::get_ep_address(uct_ep_h ep,
-                                        std::vector<uint8_t> &addr) const
+ucs_status_t UctIface::get_ep_address(uct_ep_h ep,
+                                      std::vector<uint8_t> &addr) const
 {
     addr.resize(attr_.ep_addr_len);
     return uct_ep_get_address(ep,
@@ -338,8 +338,8 @@ ucs_status_t LowerIface::get_ep_address(uct_ep_h ep,
 }
 
 ucs_status_t
-LowerIface::connect_ep(uct_ep_h ep, const std::vector<uint8_t> &device_address,
-                       const std::vector<uint8_t> &ep_address) const
+UctIface::connect_ep(uct_ep_h ep, const std::vector<uint8_t> &device_address,
+                     const std::vector<uint8_t> &ep_address) const
 {
     if (device_address.size() < dev_addr_.size() ||
         ep_address.size() < attr_.ep_addr_len) {

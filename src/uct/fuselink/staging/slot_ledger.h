@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_HOP_SLOT_LEDGER_H
-#define FUSELINK_HOP_SLOT_LEDGER_H
+#ifndef FUSELINK_STAGING_SLOT_LEDGER_H
+#define FUSELINK_STAGING_SLOT_LEDGER_H
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace fuselink {
 
 /** The right to fill a slot once. The turn counts up each time the slot is lent
  *  or filled, so that a late or invented word about it fits nothing. */
-struct SlotLoan {
+struct SlotCredit {
     uint32_t slot;
     uint32_t turn;
 };
@@ -44,21 +44,21 @@ public:
 
     /** Lends until `who` has `want` slots, or its share of the pool, or there
      *  are no more. Returns what was added. */
-    std::vector<SlotLoan> lend(Borrower who, uint32_t want);
+    std::vector<SlotCredit> lend(Borrower who, uint32_t want);
     /** What each borrower may have when so many share: half of what is left of
      *  the pool is lent at most, the rest is for those who have borrowed
      *  nothing. */
     uint32_t share() const;
     /** Borrowers that have more than that. */
-    std::vector<Borrower> debtors() const;
+    std::vector<Borrower> over_quota() const;
 
     /** `who` says that it has filled the slot. False if it must not. */
-    [[nodiscard]] bool fill(Borrower who, const SlotLoan &loan);
+    [[nodiscard]] bool fill(Borrower who, const SlotCredit &loan);
     /** What was in the slot has been taken out. True if its borrower keeps it,
      *  for the next turn. */
     bool empty(uint32_t slot);
     /** `who` does not want the slot any more. False if it has not got it. */
-    [[nodiscard]] bool give_back(Borrower who, const SlotLoan &loan);
+    [[nodiscard]] bool give_back(Borrower who, const SlotCredit &loan);
 
     /** `who` is gone. If it may still write, its slots are lost: never used
      *  again. They no longer count as part of the pool, half of which is lent,
@@ -76,7 +76,7 @@ private:
         uint32_t turn  = 0;
     };
 
-    Entry   *find(Borrower who, const SlotLoan &loan);
+    Entry   *find(Borrower who, const SlotCredit &loan);
     uint32_t lendable() const { return (size() - lost_) / 2; }
     void     release(uint32_t slot);
 

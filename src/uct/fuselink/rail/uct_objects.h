@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_RAIL_LOWER_H
-#define FUSELINK_RAIL_LOWER_H
+#ifndef FUSELINK_RAIL_UCT_OBJECTS_H
+#define FUSELINK_RAIL_UCT_OBJECTS_H
 
 #include "../ucx.h"
 
@@ -16,7 +16,7 @@ namespace fuselink {
  * fuselink's own component, MD and interface). None is thread-safe. */
 
 /** A memory domain of another UCT component, closed at destruction. */
-class LowerMd {
+class UctMd {
 public:
     struct Resource {
         std::string       tl;
@@ -28,10 +28,10 @@ public:
     /** Opens MD `md_name` of `component` with the user's settings for it. */
     static ucs_status_t open(uct_component_h component, const char *component_name,
                              const char *md_name,
-                             std::unique_ptr<LowerMd> &md);
-    ~LowerMd();
-    LowerMd(const LowerMd &)            = delete;
-    LowerMd &operator=(const LowerMd &) = delete;
+                             std::unique_ptr<UctMd> &md);
+    ~UctMd();
+    UctMd(const UctMd &)            = delete;
+    UctMd &operator=(const UctMd &) = delete;
 
     uct_md_h                     handle() const { return md_; }
     uct_component_h              component() const { return component_; }
@@ -51,7 +51,7 @@ public:
     bool has(std::string_view tl, const std::string &device) const;
 
 private:
-    LowerMd() = default;
+    UctMd() = default;
 
     uct_component_h       component_ = nullptr;
     std::string           name_;
@@ -66,11 +66,11 @@ private:
 /** Opens the MDs of every component whose name is in `names`. A component
  *  that fails to open is left out with a debug line: it may simply not exist
  *  on this machine. */
-ucs_status_t open_lower_mds(const std::vector<std::string> &names,
-                            std::vector<std::unique_ptr<LowerMd>> &mds);
+ucs_status_t open_uct_mds(const std::vector<std::string> &names,
+                          std::vector<std::unique_ptr<UctMd>> &mds);
 
 /** How to open a lower interface. */
-struct LowerIfaceParams {
+struct UctIfaceParams {
     uct_worker_h              worker = nullptr;
     const uct_iface_params_t *user   = nullptr; /* of fuselink's own open */
     size_t                    rx_headroom = 0;
@@ -87,22 +87,22 @@ struct LowerIfaceParams {
 };
 
 /** An interface of another transport with its attributes and addresses. */
-class LowerIface {
+class UctIface {
 public:
-    static ucs_status_t open(LowerMd &md, const std::string &tl,
+    static ucs_status_t open(UctMd &md, const std::string &tl,
                              const std::string &device,
-                             const LowerIfaceParams &params,
-                             std::unique_ptr<LowerIface> &iface);
-    ~LowerIface();
-    LowerIface(const LowerIface &)            = delete;
-    LowerIface &operator=(const LowerIface &) = delete;
+                             const UctIfaceParams &params,
+                             std::unique_ptr<UctIface> &iface);
+    ~UctIface();
+    UctIface(const UctIface &)            = delete;
+    UctIface &operator=(const UctIface &) = delete;
 
     uct_iface_h             handle() const { return iface_; }
     const uct_iface_attr_t &attr() const { return attr_; }
     const std::string      &tl() const { return tl_; }
     const std::string      &device() const { return device_; }
     std::string             name() const { return tl_ + "/" + device_; }
-    LowerMd                &md() const { return *md_; }
+    UctMd                &md() const { return *md_; }
     bool has(uint64_t flag) const { return (attr_.cap.flags & flag) == flag; }
 
     /** Has the transport make ready to receive, but leaves polling it to the
@@ -128,9 +128,9 @@ public:
                             const std::vector<uint8_t> &ep_address) const;
 
 private:
-    LowerIface() = default;
+    UctIface() = default;
 
-    LowerMd             *md_    = nullptr;
+    UctMd             *md_    = nullptr;
     uct_iface_h          iface_ = nullptr;
     uct_iface_attr_t     attr_{};
     std::string          tl_;

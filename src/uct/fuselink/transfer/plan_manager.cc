@@ -1,5 +1,5 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#include "planning.h"
+#include "plan_manager.h"
 
 #include "../../../ucs_ext/hash.h"
 #include "../rail/rails.h"
@@ -40,7 +40,7 @@ uint64_t key_of(uint64_t peer, const Path &path)
 } // namespace
 
 /* The paths of a sender that counts, in their order: where each leads. */
-void Planning::see(const BulkSender &sender)
+void PlanManager::see(const BulkSender &sender)
 {
     for (const auto &path : sender.paths()) {
         if (!sender.paths().in_play(*path)) {
@@ -64,7 +64,7 @@ void Planning::see(const BulkSender &sender)
 }
 
 /* Who has something to send, and over what. */
-void Planning::collect()
+void PlanManager::collect()
 {
     senders_.clear();
     receivers_.clear();
@@ -82,7 +82,7 @@ void Planning::collect()
 
 /* Adds a sender's demand, and what it would put on links if it were divided by
  * the speeds of its paths. */
-uint32_t Planning::offer(const Sender &from, double &soonest)
+uint32_t PlanManager::offer(const Sender &from, double &soonest)
 {
     const std::span<const Way> ways{ways_.data() + from.first, from.ways};
     const BulkSender &sender = *from.sender;
@@ -108,7 +108,7 @@ uint32_t Planning::offer(const Sender &from, double &soonest)
 }
 
 /* True if a plan is followed. */
-bool Planning::solve()
+bool PlanManager::solve()
 {
     if (planner_ == nullptr) {
         planner_ = std::make_unique<sched::Planner>(
@@ -145,7 +145,7 @@ bool Planning::solve()
     return true;
 }
 
-void Planning::plan(sched::Nanos now)
+void PlanManager::plan(sched::Nanos now)
 {
     collect();
     due_  = senders_.size() > 1 && solve();
