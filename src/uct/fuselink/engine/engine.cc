@@ -15,14 +15,14 @@ Engine::Engine(Host &host, uct_base_iface_t &owner, RegionTable &regions,
                NicMemory &nics, const EngineSettings &settings)
     : host_(host), owner_(owner), regions_(regions), nics_(nics),
       settings_(settings),
-      plans_(rails_, peers_, is_policy(settings, "plan") ||
-                        is_policy(settings, "auto")),
       rotation_(static_cast<uint32_t>(rails_.uuid()),
                 !is_policy(settings, "single")),
       peers_(rails_.uuid(),
              [this](uint64_t uuid, uint32_t session) {
                  return std::make_unique<Peer>(peer_context(), uuid, session);
              }),
+      plans_(rails_, peers_, is_policy(settings, "plan") ||
+                                    is_policy(settings, "auto")),
       dispatch_(host, owner, settings.rails.rx_headroom, rails_, peers_, gets_,
                 loads_, copies_, watching_)
 {

@@ -135,10 +135,10 @@ private:
     LoadView        loads_{host_};
     RoomQueue       room_;
     ConnectTimer    connect_timer_{host_};
-    PlanManager        plans_;
     sched::Rotation rotation_;
     Watching        watching_;
     PeerTable       peers_;
+    PlanManager        plans_; /* goes when no peer is left */
     AmDispatch      dispatch_;
 };
 

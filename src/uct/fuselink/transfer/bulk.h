@@ -209,22 +209,22 @@ private:
     Connection    &connection_;
     const Host    &host_;
 
-    /* From below to above, though some tell others that come later: no part calls
-     * another one before all are there, nor when they go. Paths go after what
-     * chunks on them belong to. */
+    /* Parts refer to parts that come later, but none calls another before all are
+     * there, nor when they go. Those that others know by an abstract class only
+     * (Pump and listeners) come before these. */
     PathSet        paths_;
+    SlotBorrowing  slots_;
+    TxLoop         loop_;
+    TransferQueue  transfers_;
+    ChunkTx        chunks_;
+    Retransmission retransmission_;
     PathRoom       room_;
     PathRecovery   recovery_;
     PathWireup     wireup_;
     TransferMemory memory_;
-    SlotBorrowing  slots_;
     TxMethods      methods_;
     TxStaging      staging_;
-    TransferQueue  transfers_;
     ChunkSelector  selector_;
-    ChunkTx        chunks_;
-    Retransmission retransmission_;
-    TxLoop         loop_;
 };
 
 } // namespace fuselink
