@@ -18,6 +18,14 @@ void Channel::send(size_t bytes, Timeline::Event arrive)
     schedule();
 }
 
+void Channel::hold(Instant time)
+{
+    for (Packet &packet : packets_) {
+        packet.due += time;
+    }
+    last_ += time;
+}
+
 void Channel::schedule()
 {
     if (armed_ || packets_.empty() || cut_) {
@@ -39,6 +47,10 @@ void Channel::front_is_due()
         return;
     }
     const Instant now = world_.time().now();
+    if (packets_.front().due > now) { /* it is held back */
+        schedule();
+        return;
+    }
     if (from_.mute || to_.deaf) {
         if (silent_since_ < 0) {
             silent_since_ = now;

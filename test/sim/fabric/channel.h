@@ -31,6 +31,8 @@ public:
      *  in the order of the calls. */
     void send(size_t bytes, Timeline::Event arrive);
 
+    /** What is under way arrives so much later. */
+    void hold(Instant time);
     /** Nothing of what is under way arrives any more. */
     void cut();
     /** Is called when it gives up; once. */

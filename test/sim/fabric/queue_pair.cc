@@ -2,11 +2,23 @@
 #include "queue_pair.h"
 
 #include "../uct/pair_iface.h"
+#include "wire/messages.h"
 #include "world.h"
 
 #include <cstring>
 
 namespace fuselink::sim {
+namespace {
+
+constexpr auto    kNoticeId   = static_cast<uint8_t>(wire::RailAm::Chunk);
+constexpr Instant kSeenWithin = kMillisecond;
+
+} // namespace
+
+bool QueuePair::is_proved() const
+{
+    return worked_at != 0 && world.time().now() > worked_at + kSeenWithin;
+}
 
 std::shared_ptr<QueuePair> QueuePair::other() const
 {
@@ -41,11 +53,38 @@ void QueuePair::post(std::shared_ptr<PairWork> work)
         has_messages = true;
     }
     has_data = has_data || work->length > 0;
+    if (work->kind == PairWork::Kind::Message && work->am_id == kNoticeId &&
+        !has_messages && is_proved() && other() && other()->is_proved() &&
+        world.holds_notice()) {
+        world.count(Count::NoticesHeld);
+        held_ = work;
+    }
+    if (held_) { /* nothing goes past it */
+        break_held();
+        return;
+    }
     const size_t bytes = work->kind == PairWork::Kind::Get ? 0 : work->length;
     if (fail_in != SIZE_MAX) {
         fail_in -= std::min(fail_in, bytes + 1);
     }
     send_bytes(work);
+}
+
+/* What is in front of a notice that is held has ended: now it breaks. */
+void QueuePair::break_held()
+{
+    if (!held_ || posted.front() != held_) {
+        return;
+    }
+    world.count(Count::QpErrors);
+    auto pair = shared_from_this();
+    world.time().after(0, [pair] {
+        auto peer = pair->other();
+        pair->fail(true);
+        if (peer) {
+            peer->fail(true);
+        }
+    });
 }
 
 /* In segments, so that it can break in the middle. Bytes that are not copied are
@@ -189,6 +228,9 @@ void QueuePair::done(const std::shared_ptr<PairWork> &work, bool well)
         worked_at = world.time().now();
     }
     iface->complete(shared_from_this(), work, well);
+    if (held_ && !posted.empty()) {
+        break_held();
+    }
 }
 
 void QueuePair::fail(bool tell)

@@ -69,14 +69,19 @@ struct QueuePair : std::enable_shared_from_this<QueuePair> {
 
     std::deque<std::shared_ptr<PairWork>> posted; /* and not completed */
 
+    /** Its program has seen it work, as far as one can tell from outside. */
+    bool is_proved() const;
+
 private:
     void send_bytes(const std::shared_ptr<PairWork> &work);
     void arrive(const std::shared_ptr<PairWork> &work, size_t offset,
                 std::vector<uint8_t> data, bool last);
     void answer(QueuePair &asker, const std::shared_ptr<PairWork> &work);
     void done(const std::shared_ptr<PairWork> &work, bool well);
+    void break_held();
 
-    std::shared_ptr<Channel> out_;
+    std::shared_ptr<Channel>  out_;
+    std::shared_ptr<PairWork> held_; /* a notice that is not sent */
 };
 
 } // namespace fuselink::sim

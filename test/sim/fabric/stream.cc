@@ -2,9 +2,15 @@
 #include "stream.h"
 
 #include "../uct/stream_iface.h"
+#include "wire/messages.h"
 #include "world.h"
 
 namespace fuselink::sim {
+namespace {
+
+constexpr auto kNoticeId = static_cast<uint8_t>(wire::RailAm::Chunk);
+
+} // namespace
 
 size_t Stream::room(unsigned side) const
 {
@@ -38,8 +44,20 @@ void Stream::transmit(unsigned side)
 {
     End &end   = ends[side];
     End &other = ends[1 - side];
-    while (!end.to_send.empty() && !end.error &&
+    while (!end.to_send.empty() && !end.error && !holds[side] &&
            end.on_wire + other.received_bytes < world.profile().receive_buffer) {
+        const StreamRecord &record = *end.to_send.front().record;
+        if (!has_messages && record.type == StreamRecord::Type::Message &&
+            record.am_id == kNoticeId && world.holds_notice()) {
+            world.count(Count::NoticesHeld);
+            holds[side] = true;
+            if (end.puts_open == 0) {
+                reset(side);
+            }
+            return;
+        }
+        end.puts_open += record.type == StreamRecord::Type::Put &&
+                         end.to_send.front().offset == 0;
         auto segment = std::make_shared<Segment>(std::move(end.to_send.front()));
         end.to_send.pop_front();
         const size_t size = segment->size();
@@ -150,12 +168,25 @@ void Stream::fail(unsigned side)
     notify(side);
 }
 
+void Stream::acknowledged(unsigned side)
+{
+    End &end = ends[side];
+    end.puts_open -= end.puts_open != 0;
+    if (holds[side] && end.puts_open == 0) {
+        reset(side);
+    }
+}
+
 void Stream::reset(unsigned side)
 {
     if (ends[side].error) {
         return;
     }
     world.count(Count::Resets);
+    if (hold_for[side] != 0) {
+        world.count(Count::HeldBack, ends[side].on_wire != 0);
+        ends[side].out->hold(hold_for[side]);
+    }
     ends[1 - side].out->cut();
     ends[1 - side].on_wire = 0;
     ends[side].to_send.clear();

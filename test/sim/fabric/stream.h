@@ -57,6 +57,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
         bool   handled = false; /* of the last two UCX has heard */
         bool   greeted = false; /* UCX's own handshake was here */
         bool   in_ready = false; /* of the interface's list */
+        unsigned puts_open = 0; /* sent, not acknowledged */
     };
 
     explicit Stream(World &world) : world(world) {}
@@ -74,6 +75,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
     /** The connection breaks, as both kernels see it: at once at `side`, after
      *  what is under way at the other. */
     void reset(unsigned side);
+    /** What was put from this side is acknowledged. */
+    void acknowledged(unsigned side);
     /** The same after so many more bytes from this side. */
     void reset_after(unsigned side, size_t bytes);
 
@@ -89,6 +92,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
     bool   answered = false; /* by the other kernel */
     bool   has_messages = false; /* not bulk data alone */
     bool   brought[2] = {false, false}; /* something, from that side */
+    bool   holds[2] = {false, false}; /* a notice, until a put is acknowledged */
+    Instant hold_for[2] = {0, 0}; /* when it breaks: what that side has sent */
     bool   given_up_on = false; /* one side has seen it break */
     size_t reset_in[2] = {SIZE_MAX, SIZE_MAX};
 };

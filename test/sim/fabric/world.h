@@ -15,6 +15,7 @@
 
 namespace fuselink::sim {
 
+class DatagramEp;
 class SimIface;
 struct QueuePair;
 struct Stream;
@@ -27,6 +28,7 @@ enum class Count : unsigned {
     Stops, Deaths, Leaves, EpsClosed, PeersFailed, /* ends */
     OpsFailed, BadKeys, Slept,
     PathsBroken, PathsMended, LanesFailed, Warnings, /* said by fuselink */
+    NoticesHeld, HeldBack, DatagramErrors, QuickPuts, /* at a moment */
     Kept, FromEnds, /* messages: kept by users, sent from completions */
     GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
     CopiesOut, CopiesIn, CopiesShort, CopiesFailed, /* of GPUs */
@@ -53,6 +55,7 @@ struct Profile {
     size_t   rdma_message = 8192;
     unsigned work_queue = 16;    /* operations of a queue pair */
     unsigned storm = 0;          /* percent of calls that find no room */
+    bool     quick_puts = false; /* some of RDMA NICs end in the call */
     bool     deaf_events = false; /* arming forgets what is there */
     bool     reaches_gpus = false; /* RDMA NICs read and write their memory */
 };
@@ -111,6 +114,18 @@ public:
     std::vector<std::shared_ptr<Stream>> &streams() { return streams_; }
     const std::map<uint32_t, std::shared_ptr<QueuePair>> &queue_pairs() const { return pairs_; }
 
+    /** Those that there are. */
+    std::vector<DatagramEp *> &datagrams() { return datagrams_; }
+
+    /** So many notices of bulk connections from now on one is held back, until what
+     *  it tells of is acknowledged, and then its connection breaks. */
+    unsigned notice_to_hold = 0;
+    /** This one. */
+    bool holds_notice()
+    {
+        return notice_to_hold != 0 && --notice_to_hold == 0;
+    }
+
     /** Something has happened for which a lane of messages may fail. */
     bool lanes_may_fail = false;
     /** Something has happened after which operations may never end, as yet: which
@@ -149,6 +164,7 @@ private:
     std::map<uint32_t, SimIface *> ifaces_;
     std::map<uint32_t, std::shared_ptr<QueuePair>> pairs_;
     std::vector<std::shared_ptr<Stream>>           streams_;
+    std::vector<DatagramEp *>                      datagrams_;
     uint32_t last_iface_ = 0, last_pair_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include "../fabric/queue_pair.h"
 #include "../fabric/stream.h"
+#include "../uct/datagram_iface.h"
 #include "../uct/stream_iface.h"
 #include "edge/rails_iface.h"
 #include "engine/engine.h"
@@ -13,7 +14,6 @@ namespace fuselink::sim {
 namespace {
 
 constexpr Instant kLongestPause = 20 * kMillisecond;
-constexpr Instant kSeenWithin   = kMillisecond;
 
 } // namespace
 
@@ -51,7 +51,10 @@ void Faults::happen(const Fault &fault)
                       fault.kind == F::BreakBulk ||
                       fault.kind == F::NoRegistration ||
                       fault.kind == F::FewQueuePairs ||
-                      fault.kind == F::SlowCopies;
+                      fault.kind == F::SlowCopies ||
+                      fault.kind == F::BreakNotice ||
+                      fault.kind == F::BreakHeld ||
+                      fault.kind == F::BreakDatagrams;
     world_.lanes_may_fail = world_.lanes_may_fail || !mild;
     world_.journal().note(name_of(fault.kind), fault.process, fault.nic,
                           static_cast<uint64_t>(fault.time), fault.amount);
@@ -80,6 +83,15 @@ void Faults::happen(const Fault &fault)
         break;
     case F::BreakAny:
         break_connection(fault, false, kMicrosecond);
+        break;
+    case F::BreakNotice:
+        world_.notice_to_hold = 1 + static_cast<unsigned>(fault.amount % 6);
+        break;
+    case F::BreakHeld:
+        break_connection(fault, true, kMicrosecond);
+        break;
+    case F::BreakDatagrams:
+        break_datagrams(fault, kMicrosecond);
         break;
     case F::Stop:
         if (!process.stopped) {
@@ -165,19 +177,12 @@ void Faults::break_connection(const Fault &fault, bool bulk_only, Instant pause)
     }
 }
 
-/* Its program has seen it work, as far as one can tell from outside. */
-bool Faults::is_proved(const QueuePair &pair) const
-{
-    return pair.worked_at != 0 &&
-           world_.time().now() > pair.worked_at + kSeenWithin;
-}
-
 /* The pair carries bulk data alone: another one between the two has the messages,
  * and is older. */
 bool Faults::is_bulk(const QueuePair &pair, const QueuePair &peer) const
 {
     if (pair.has_messages || peer.has_messages || !pair.has_data ||
-        !is_proved(pair) || !is_proved(peer)) {
+        !pair.is_proved() || !peer.is_proved()) {
         return false;
     }
     for (const auto &[number, other] : world_.queue_pairs()) {
@@ -217,8 +222,31 @@ bool Faults::break_stream(const Fault &fault, bool bulk_only)
             world_.may_hang = "a stream that breaks in the first contact";
         }
     }
+    if (fault.kind == Fault::Kind::BreakHeld) {
+        stream->hold_for[side] = fault.time;
+    }
     stream->reset_after(side, fault.amount);
     return true;
+}
+
+void Faults::break_datagrams(const Fault &fault, Instant pause)
+{
+    std::vector<DatagramEp *> fit;
+    for (DatagramEp *ep : world_.datagrams()) {
+        if (ep->is_bulk()) {
+            fit.push_back(ep);
+        }
+    }
+    if (!fit.empty()) {
+        world_.count(Count::DatagramErrors);
+        fit[fault.amount % fit.size()]->lose();
+    } else if (pause < kLongestPause) {
+        world_.time().after(pause, [this, &fault, pause] {
+            if (!over_) {
+                break_datagrams(fault, pause * 5 / 4);
+            }
+        });
+    }
 }
 
 bool Faults::break_pair(const Fault &fault, bool bulk_only)
@@ -238,7 +266,7 @@ bool Faults::break_pair(const Fault &fault, bool bulk_only)
     const auto &pair = fit[fault.amount / 2 % fit.size()];
     if (!bulk_only) {
         ledger_.excuse(pair->process.index(), pair->other()->process.index());
-        if (!is_proved(*pair) || !is_proved(*pair->other())) {
+        if (!pair->is_proved() || !pair->other()->is_proved()) {
             world_.may_hang = "a pair that breaks while it is proved";
         }
     }

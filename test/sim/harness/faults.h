@@ -34,10 +34,10 @@ private:
     void happen(const Fault &fault);
     void silence(const Fault &fault, bool mute, bool deaf);
     void break_connection(const Fault &fault, bool bulk_only, Instant pause);
-    bool is_proved(const QueuePair &pair) const;
     bool is_bulk(const QueuePair &pair, const QueuePair &peer) const;
     bool break_stream(const Fault &fault, bool bulk_only);
     bool break_pair(const Fault &fault, bool bulk_only);
+    void break_datagrams(const Fault &fault, Instant pause);
 
     const Scenario                        &scenario_;
     World                                 &world_;

@@ -57,6 +57,7 @@ void draw_profile(Random &chance, Wires wires, Profile &profile)
     profile.work_queue     = chance.pick({2u, 8u, 64u});
     profile.storm          = chance.pick({0u, 0u, 0u, 5u, 30u});
     profile.deaf_events    = chance.one_in(2);
+    profile.quick_puts     = chance.one_in(4);
 }
 
 Action draw_action(Random &chance, const Scenario &scenario, unsigned process)
@@ -102,7 +103,9 @@ Fault draw_mild(Random &chance)
     Fault fault;
     fault.kind = chance.pick({F::Slow, F::Jitter, F::BreakBulk, F::BreakBulk,
                               F::BreakBulk, F::NoRegistration, F::Silent,
-                              F::Stop, F::FewQueuePairs, F::SlowCopies});
+                              F::Stop, F::FewQueuePairs, F::SlowCopies,
+                              F::BreakNotice, F::BreakHeld,
+                              F::BreakDatagrams});
     if (fault.kind == F::Silent || fault.kind == F::Stop) {
         fault.time = static_cast<Instant>(
             chance.scaled(10'000, 100'000'000)); /* well below any patience */
@@ -190,7 +193,8 @@ const char *name_of(Fault::Kind kind)
     static const char *const names[] = {
         "mute", "deaf", "silent", "slow", "jitter", "break bulk", "break any",
         "stop", "kill", "no registration", "few sockets", "few queue pairs",
-        "slow copies", "no copy"};
+        "slow copies", "no copy", "break notice", "break held",
+        "break datagrams"};
     return names[static_cast<size_t>(kind)];
 }
 

@@ -70,7 +70,11 @@ struct Fault {
         BreakBulk, BreakAny,   /* a connection, after so many bytes */
         Stop, Kill,            /* a process; the first for a while */
         NoRegistration, FewSockets, FewQueuePairs,
-        SlowCopies, NoCopy     /* of a GPU; the first for a while */
+        SlowCopies, NoCopy,    /* of a GPU; the first for a while */
+        /* Bulk connections, at a moment: what was put is acknowledged, what tells of
+         * it is not sent; what was sent comes late, behind what is sent again; a path
+         * of datagrams. */
+        BreakNotice, BreakHeld, BreakDatagrams
     };
 
     unsigned number  = 0;

@@ -1,11 +1,15 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "datagram_iface.h"
 
+#include "wire/messages.h"
+
 namespace fuselink::sim {
 namespace {
 
 /* Of no message: is anybody there? */
 constexpr uint8_t kNobodys = 255;
+
+constexpr auto kDataId = static_cast<uint8_t>(wire::RailAm::Data);
 
 /* Messages that are not acknowledged. */
 constexpr uint64_t kWindow = 32;
@@ -96,7 +100,14 @@ ucs_status_t DatagramEp::create()
     out_->on_give_up  = lose;
     back_->on_give_up = lose;
     shake_hands();
+    world().datagrams().push_back(this);
     return UCS_OK;
+}
+
+void DatagramEp::lose()
+{
+    link_->lost = true;
+    iface_.changed(*this);
 }
 
 /* Answered by a thread of UCX's: by every process that runs, and has the
@@ -145,6 +156,7 @@ void DatagramEp::shake_hands()
 DatagramEp::~DatagramEp()
 {
     iface_.drop(*this);
+    std::erase(world().datagrams(), this);
     if (link_) {
         link_->ep = nullptr;
     }
@@ -168,6 +180,8 @@ ucs_status_t DatagramEp::send(uint8_t id, std::vector<uint8_t> bytes,
         return status;
     }
     ++sent_;
+    has_data_     = has_data_ || id == kDataId;
+    has_messages_ = has_messages_ || (id < kDataId && id != kNobodys);
     World        &world_ref = world();
     auto          link      = link_;
     auto          back      = back_;

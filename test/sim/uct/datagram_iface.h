@@ -56,6 +56,12 @@ public:
     /** What its interface does for it in progress. */
     unsigned look();
 
+    /** The NIC has given it up, as after too many losses. */
+    void lose();
+    /** It has sent bulk data alone. */
+    bool is_bulk() const { return has_data_ && !has_messages_ && !failed; }
+    Process &process() const { return iface_.process(); }
+
 private:
     /** What outlives the endpoint: packets refer to it. */
     struct Link {
@@ -80,6 +86,7 @@ private:
     std::shared_ptr<Channel> out_, back_;
     std::shared_ptr<Link>    link_;
     uint64_t                 sent_ = 0;
+    bool                     has_data_ = false, has_messages_ = false;
     std::deque<Waiting>      waiting_;
 };
 

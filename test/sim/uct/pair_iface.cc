@@ -11,6 +11,9 @@ namespace {
 /* Completions that UCX looks at at a time. */
 constexpr unsigned kMostCompletions = 16;
 
+/* What may be written in the call, bytes. */
+constexpr size_t kQuickPut = 4096;
+
 /* An endpoint's address: its NIC and its number there. */
 struct PairAddress {
     uint32_t number;
@@ -292,6 +295,27 @@ ssize_t PairEp::put_bcopy(uct_pack_callback_t pack, void *arg, uint64_t remote,
     return status == UCS_INPROGRESS ? size : static_cast<ssize_t>(status);
 }
 
+/* As a transport may: it is there when the call returns. */
+bool PairEp::put_at_once(const PairWork &work)
+{
+    auto peer = pair_->other();
+    if (!world().profile().quick_puts || work.length > kQuickPut ||
+        !open_.empty() || pair_->state != QueuePair::State::Connected || !peer ||
+        peer->state != QueuePair::State::Connected || !peer->process.alive ||
+        work.rkey_process != peer->process.index() ||
+        peer->process.find(work.rkey, work.remote, work.length) == nullptr ||
+        peer->nic.deaf || pair_->nic.mute || work.length == 0) {
+        return false;
+    }
+    world().count(Count::QuickPuts);
+    pair_->has_data = true;
+    peer->process.write(
+        work.remote,
+        pair_->process.see(reinterpret_cast<uintptr_t>(work.source)),
+        work.length, Hand::Nic, "a put by a NIC");
+    return true;
+}
+
 ucs_status_t PairEp::put_zcopy(const uct_iov_t *iov, size_t count,
                                uint64_t remote, uct_rkey_t rkey,
                                uct_completion_t *comp)
@@ -305,6 +329,9 @@ ucs_status_t PairEp::put_zcopy(const uct_iov_t *iov, size_t count,
     if (iov[0].memh == UCT_MEM_HANDLE_NULL) {
         world().journal().violate("a NIC reads memory that was not registered");
         return UCS_ERR_INVALID_PARAM;
+    }
+    if (put_at_once(work)) {
+        return UCS_OK;
     }
     return post(std::move(work), comp);
 }

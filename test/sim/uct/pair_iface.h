@@ -84,6 +84,7 @@ private:
     ucs_status_t post(PairWork work, uct_completion_t *comp,
                       uct_unpack_callback_t unpack = nullptr,
                       void *arg = nullptr);
+    bool         put_at_once(const PairWork &work);
     bool         set_key(PairWork &work, uint64_t remote,
                          uct_rkey_t rkey) const;
 

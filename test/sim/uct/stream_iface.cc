@@ -201,6 +201,7 @@ bool StreamIface::take(Stream &stream, unsigned side, Stream::Segment &segment)
         }
         return last;
     case StreamRecord::Type::PutAck:
+        stream.acknowledged(side);
         if (stream.ends[side].ep != nullptr) {
             stream.ends[side].ep->acknowledged(record.sn);
         }
