@@ -88,6 +88,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
 
     World &world;
     End    ends[2]; /* who connected, who accepted */
+    uint32_t target = 0;     /* the endpoint that it is for; 0: any */
     bool   given_up = false; /* one side lost a crossing */
     bool   answered = false; /* by the other kernel */
     bool   has_messages = false; /* not bulk data alone */

@@ -13,7 +13,7 @@ const char *name_of(Count count)
 {
     static const char *const names[] = {
         "messages", "puts", "gets", "fences", "flushes", "cancels",
-        "streams", "streams_taken_over", "streams_crossed", "queue_pairs",
+        "streams", "streams_taken_over", "streams_crossed", "eps_to_eps", "queue_pairs",
         "refused", "resets", "qp_errors", "silences", "gave_up",
         "no_resource", "no_memory", "stops", "deaths", "leaves",
         "eps_closed", "peers_failed", "ops_failed", "bad_keys", "slept",

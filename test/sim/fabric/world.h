@@ -23,7 +23,7 @@ struct Stream;
 /** What a run has gone through; see names() for the words. */
 enum class Count : unsigned {
     Messages, Puts, Gets, Fences, Flushes, Cancels, /* of the users */
-    Streams, TakenOver, Crossed, QueuePairs, /* connections */
+    Streams, TakenOver, Crossed, EpsToEps, QueuePairs, /* connections */
     Refused, Resets, QpErrors, Silences, GaveUp, NoResource, NoMemory,
     Stops, Deaths, Leaves, EpsClosed, PeersFailed, /* ends */
     OpsFailed, BadKeys, Slept,

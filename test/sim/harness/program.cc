@@ -116,6 +116,7 @@ bool Program::open()
           {"GPU_CHUNK", scenario_.gpu_chunk.c_str()},
           {"RELAY_MEMORY", scenario_.relay_memory.c_str()},
           {"RELAY", "n"},
+          {"CONNECT", scenario_.connect_ep ? "ep" : "auto"},
           {"BOARD", scenario_.board ? "y" : "n"}}) {
         if (uct_config_modify(iface_config, name, value) != UCS_OK) {
             return false;

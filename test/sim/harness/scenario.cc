@@ -148,6 +148,7 @@ void draw_gpus(Random &chance, Scenario &s)
                              "k";
     s.gpu_direct           = chance.one_in(3);
     s.profile.reaches_gpus = chance.one_in(2);
+    s.connect_ep           = chance.one_in(5);
 }
 
 } // namespace

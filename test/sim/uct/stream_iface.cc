@@ -10,6 +10,12 @@ namespace {
 /* What UCX's TCP reads at a time. */
 constexpr size_t kReceive = 8192;
 
+/* What an endpoint that connects to another says of itself. */
+struct EpAddress {
+    uint32_t iface, name;
+    uint16_t node, subnet;
+};
+
 } // namespace
 
 StreamIface::StreamIface(Process &process, Nic &nic)
@@ -48,11 +54,13 @@ void StreamIface::describe(uct_iface_attr_t &attr) const
                      UCT_IFACE_FLAG_AM_ZCOPY | UCT_IFACE_FLAG_PUT_ZCOPY |
                      UCT_IFACE_FLAG_PENDING | UCT_IFACE_FLAG_CB_SYNC |
                      UCT_IFACE_FLAG_CONNECT_TO_IFACE |
+                     UCT_IFACE_FLAG_CONNECT_TO_EP |
                      UCT_IFACE_FLAG_EP_CHECK |
                      UCT_IFACE_FLAG_ERRHANDLE_PEER_FAILURE;
     attr.cap.event_flags = UCT_IFACE_FLAG_EVENT_SEND_COMP |
                            UCT_IFACE_FLAG_EVENT_RECV | UCT_IFACE_FLAG_EVENT_FD;
     attr.device_addr_len = sizeof(StreamAddress);
+    attr.ep_addr_len     = sizeof(EpAddress);
     auto &am       = attr.cap.am;
     am.max_short   = profile.stream_message;
     am.max_bcopy   = profile.stream_message;
@@ -217,16 +225,10 @@ void StreamIface::greet(Stream &stream, unsigned side)
     Stream::End   &end  = stream.ends[side];
     const uint32_t peer = stream.ends[1 - side].iface_id;
     end.greeted         = true;
-    StreamEp *own       = nullptr;
-    for (auto &one : streams_) {
-        StreamEp *ep = one->ends[0].iface == this ? one->ends[0].ep : nullptr;
-        if (ep != nullptr && ep->state == StreamEp::State::Connecting &&
-            ep->remote == peer && one.get() != &stream) {
-            own = ep;
-            break;
-        }
-    }
-    if (own != nullptr) {
+    StreamEp *own       = find_own(stream, peer);
+    if (own != nullptr && own->stream == nullptr) {
+        own->use(stream.shared_from_this(), side); /* it has not begun */
+    } else if (own != nullptr) {
         world().count(Count::Crossed);
         if (id() < peer) {
             stream.given_up = true; /* it will take ours */
@@ -248,12 +250,28 @@ void StreamIface::greet(Stream &stream, unsigned side)
     }
 }
 
+/* The endpoint of ours that the stream is meant for, if it is not connected. */
+StreamEp *StreamIface::find_own(const Stream &stream, uint32_t peer) const
+{
+    if (stream.target != 0) {
+        auto it = named_.find(stream.target);
+        return it != named_.end() &&
+                       it->second->state == StreamEp::State::Connecting ?
+                   it->second : nullptr;
+    }
+    for (const auto &one : streams_) {
+        StreamEp *ep = one->ends[0].iface == this ? one->ends[0].ep : nullptr;
+        if (ep != nullptr && ep->state == StreamEp::State::Connecting &&
+            ep->name == 0 && ep->remote == peer && one.get() != &stream) {
+            return ep;
+        }
+    }
+    return nullptr;
+}
+
 ucs_status_t StreamIface::create_ep(const uct_ep_params_t *params,
                                     uct_ep_h              *ep_p)
 {
-    if (!(params->field_mask & UCT_EP_PARAM_FIELD_IFACE_ADDR)) {
-        return UCS_ERR_UNSUPPORTED;
-    }
     if (process().sockets >= process().most_sockets) {
         world().count(Count::NoMemory);
         return UCS_ERR_IO_ERROR;
@@ -262,6 +280,11 @@ ucs_status_t StreamIface::create_ep(const uct_ep_params_t *params,
     ucs_status_t status = ep->init();
     if (status != UCS_OK) {
         return status;
+    }
+    if (!(params->field_mask & UCT_EP_PARAM_FIELD_IFACE_ADDR)) {
+        ep->take_name();
+        *ep_p = ep.release()->handle();
+        return UCS_OK;
     }
     ep->remote = number_in(params->iface_addr);
     StreamAddress address;
@@ -275,6 +298,7 @@ ucs_status_t StreamIface::create_ep(const uct_ep_params_t *params,
         for (unsigned side : {0u, 1u}) {
             Stream::End &end = stream->ends[side];
             if (end.iface == this && end.ep == nullptr && end.greeted &&
+                stream->target == 0 &&
                 !end.error && !end.eof &&
                 stream->ends[1 - side].iface_id == ep->remote) {
                 world().count(Count::TakenOver);
@@ -285,17 +309,18 @@ ucs_status_t StreamIface::create_ep(const uct_ep_params_t *params,
             }
         }
     }
-    connect(ep->remote, world().nics(node)[subnet], *ep);
+    connect(ep->remote, world().nics(node)[subnet], *ep, 0);
     *ep_p = ep.release()->handle();
     return UCS_OK;
 }
 
 std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
-                                             StreamEp &ep)
+                                             StreamEp &ep, uint32_t target)
 {
     const Profile &profile = world().profile();
     auto           stream  = std::make_shared<Stream>(world());
-    stream->has_messages   = !second_;
+    stream->has_messages   = !second_ && target == 0;
+    stream->target         = target;
     world().count(Count::Streams);
     world().streams().push_back(stream);
     Nic *nics[2] = {&nic(), &remote_nic};
@@ -380,6 +405,7 @@ std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
 
 StreamEp::~StreamEp()
 {
+    iface_.named_.erase(name);
     purge(UCS_ERR_CANCELED);
     if (!stream || stream->ends[side].ep != this) {
         return;
@@ -391,6 +417,38 @@ StreamEp::~StreamEp()
     if (!is_used) {
         stream->close(side);
     }
+}
+
+void StreamEp::take_name()
+{
+    name                = ++iface_.last_ep_;
+    iface_.named_[name] = this;
+}
+
+ucs_status_t StreamEp::address(uint8_t *out) const
+{
+    const EpAddress address{iface_.id(), name,
+                            static_cast<uint16_t>(iface_.nic().node),
+                            static_cast<uint16_t>(iface_.nic().index)};
+    memcpy(out, &address, sizeof(address));
+    return UCS_OK;
+}
+
+ucs_status_t StreamEp::connect_to(const uint8_t *bytes)
+{
+    EpAddress address;
+    memcpy(&address, bytes, sizeof(address));
+    if (name == 0 || address.node >= world().nodes() ||
+        address.subnet >= world().nics(address.node).size()) {
+        return UCS_ERR_UNREACHABLE;
+    }
+    remote = address.iface;
+    world().count(Count::EpsToEps);
+    if (!stream) { /* else the other was first */
+        iface_.connect(remote, world().nics(address.node)[address.subnet],
+                       *this, address.name);
+    }
+    return UCS_OK;
 }
 
 void StreamEp::use(std::shared_ptr<Stream> taken, unsigned at)

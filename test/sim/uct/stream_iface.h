@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <list>
+#include <map>
 
 namespace fuselink::sim {
 
@@ -57,8 +58,9 @@ private:
     unsigned handle(Stream &stream, unsigned side);
     bool     take(Stream &stream, unsigned side, Stream::Segment &segment);
     void     greet(Stream &stream, unsigned side);
+    StreamEp *find_own(const Stream &stream, uint32_t peer) const;
     std::shared_ptr<Stream> connect(uint32_t remote, Nic &remote_nic,
-                                    StreamEp &ep);
+                                    StreamEp &ep, uint32_t target);
     void     drop(const Stream &stream);
 
     struct Ready {
@@ -66,13 +68,16 @@ private:
         unsigned                side;
     };
     const bool                         second_;
+    uint32_t                           last_ep_ = 0;
+    std::map<uint32_t, StreamEp *>     named_; /* to be connected to endpoints */
+    friend class StreamEp;
     std::deque<Ready>                  ready_;
     std::list<std::shared_ptr<Stream>> streams_;
 };
 
 class StreamEp final : public SimEp {
 public:
-    explicit StreamEp(StreamIface &owner) : SimEp(owner) {}
+    explicit StreamEp(StreamIface &owner) : SimEp(owner), iface_(owner) {}
     ~StreamEp() override;
 
     ucs_status_t am_short(uint8_t id, uint64_t header, const void *data,
@@ -86,6 +91,10 @@ public:
     ucs_status_t flush(unsigned flags, uct_completion_t *comp) override;
     ucs_status_t check() override;
     ucs_status_t room() const override;
+    /* Endpoint to endpoint. */
+    ucs_status_t address(uint8_t *out) const override;
+    ucs_status_t connect_to(const uint8_t *address) override;
+    void         take_name();
 
     /** The kernel has more room for what UCX holds, or for what waits. */
     bool     wants_to_write() const
@@ -103,6 +112,7 @@ public:
     std::shared_ptr<Stream> stream;
     unsigned                side = 0;
     uint32_t                remote = 0;
+    uint32_t                name   = 0; /* of one that connects to an endpoint */
     enum class State { Connecting, Connected, Closed } state =
         State::Connecting;
 
@@ -125,6 +135,7 @@ private:
                      uct_completion_t *comp);
     void         push();
 
+    StreamIface        &iface_;
     Tx                  tx_;
     std::deque<PutComp> puts_;
     uint32_t            put_sn_ = 0, acked_ = 0;
