@@ -55,6 +55,7 @@ public:
 
     /* --- the descriptor of events --- */
     int  event_fd() const { return event_fd_; }
+    bool is_raised() const { return raised_; }
     void raise();
     void lower();
 

@@ -60,7 +60,10 @@ ucs_status_t RdmaIface::arm()
     if (!world().profile().deaf_events && (has_messages() || has_more())) {
         return UCS_ERR_BUSY;
     }
-    lower();
+    if (is_raised()) { /* since it was armed: as UCX, which takes it first */
+        lower();
+        return UCS_ERR_BUSY;
+    }
     armed_ = true;
     return UCS_OK;
 }
