@@ -231,3 +231,28 @@ def evaluate(all_results):
                               False)
                      for name, why in results.failures.items()]
     return verdicts
+
+
+# What another build may be apart, either way.
+_UNCHANGED = 0.04
+
+
+def changes(all_results):
+    """Of each case, whether fuselink is as the library of --before; for each its
+    speed as a factor of that, so that more is better."""
+    verdicts = []
+    for results in all_results:
+        want = f"{1 - _UNCHANGED:.2f} to {1 + _UNCHANGED:.2f} x before"
+        ratio = results.ratio(_FUSELINK, "before")
+        if ratio is None:
+            verdicts.append(_verdict(results, want, "no measurement", False))
+            continue
+        if results.case.lower_is_better:
+            ratio = 1 / ratio
+        spread = [max(values) / min(values) - 1
+                  for values in map(results.values, (_FUSELINK, "before"))]
+        verdicts.append(_verdict(
+            results, want,
+            f"{ratio:.3f} x (spread {max(spread):.1%})",
+            abs(ratio - 1) <= _UNCHANGED))
+    return verdicts

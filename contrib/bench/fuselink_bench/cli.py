@@ -42,6 +42,11 @@ def _parser():
                         metavar="NAME=BASE:VAR=VALUE,...",
                         help="one more column: transport BASE with these"
                         " variables")
+    parser.add_argument("--before", metavar="LIB",
+                        help="one more column: fuselink as this library has"
+                        " it, which another commit was built to; at the end"
+                        " what has changed, and with --check a bar: 0.96 to"
+                        " 1.04")
     parser.add_argument("--dry-run", action="store_true",
                         help="show what would be run, in its order, and how"
                         " long each case may take")
@@ -125,7 +130,9 @@ def _run(options):
 
     runner = Runner(None, rounds, options.timeout,
                     _chosen_transports(options.transports),
-                    [transports.variant(text) for text in options.variant],
+                    [transports.variant(text) for text in options.variant]
+                    + ([transports.before(options.before)]
+                       if options.before else []),
                     save)
     if runner.chosen is not None:
         runner.chosen += [variant.name for variant in runner.variants]
@@ -157,10 +164,17 @@ def _run(options):
 
     save(results, complete=True)
     verdicts = bars.evaluate(results)
-    if options.check:
+    if options.before:
+        changes = bars.changes(results)
         print()
-        for verdict in verdicts:
+        for verdict in changes:
             print(verdict.line())
+        verdicts = changes
+    if options.check:
+        if not options.before:
+            print()
+            for verdict in verdicts:
+                print(verdict.line())
         return 0 if all(verdict.passed for verdict in verdicts) else 1
     return 1 if any(result.failures for result in results) else 0
 

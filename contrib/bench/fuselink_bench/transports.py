@@ -3,6 +3,7 @@
 
 import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from .errors import BenchError
 from .hosts import TOOLS
@@ -32,6 +33,7 @@ class Transport:
     policy: str = ""          # of fuselink, "" for the default
     environment: dict = field(default_factory=dict)
     lends: bool = False       # others lend it their GPUs
+    library: str = ""         # of fuselink, if not the one that is measured
 
     def launch(self, nics):
         """(mpirun arguments, environment) for a cluster with these NICs."""
@@ -40,6 +42,8 @@ class Transport:
         for name, value in {**variables, **self.environment}.items():
             args += ["-x", f"{name}={value}"]
         env = {"FUSELINK": "1"} if self.fuselink else {}
+        if self.library:
+            env["FUSELINK_LIB"] = self.library
         if self.nics:
             env["FUSELINK_CLUSTER_NICS"] = self.nics
         return args, env
@@ -198,6 +202,15 @@ RDMA = (RC, RC_DEFAULT, RC_TUNED, FUSELINK_RC)
 BY_NAME = {transport.name: transport for transport in
            (BESIDE_RC, *GPU, *GPU_ALLTOALLV, *ABLATION, *RDMA, *NETWORK, *NODE,
             *SKEW)}
+
+
+def before(library):
+    """fuselink as another build has it."""
+    path = Path(library)
+    if not path.is_file():
+        raise BenchError(f"--before '{library}': no such library")
+    return replace(FUSELINK, name="before", title=f"fuselink, {path}",
+                   library=str(path.resolve()))
 
 
 def variant(text):
