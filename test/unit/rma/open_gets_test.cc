@@ -6,6 +6,7 @@
 #include "../conn/fake_lane.h"
 #include "../host/fake_host.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
 #include <vector>
@@ -82,7 +83,7 @@ protected:
         head.offset = offset;
         std::vector<char> message(sizeof(head) + bytes.size());
         memcpy(message.data(), &head, sizeof(head));
-        memcpy(message.data() + sizeof(head), bytes.data(), bytes.size());
+        std::copy(bytes.begin(), bytes.end(), message.begin() + sizeof(head));
         gets.on_data(message.data(), message.size());
     }
     void done(const OpId &id, int status)
