@@ -39,9 +39,36 @@ uint64_t Process::offset(uint64_t address) const
 
 const uint8_t *Process::see(uint64_t address) const
 {
-    return device_.has(address) ?
-               arena_.get() + offset(address) :
+    if (device_.has(address)) {
+        return arena_.get() + offset(address);
+    }
+    const Block *block = find_block(address);
+    return block != nullptr ?
+               block->bytes.data() + (address - block->range.base()) :
                reinterpret_cast<const uint8_t *>(address);
+}
+
+Process::Block *Process::find_block(uint64_t address) const
+{
+    for (const auto &block : blocks_) {
+        if (block->range.has(address)) {
+            return block.get();
+        }
+    }
+    return nullptr;
+}
+
+uint64_t Process::allocate_device(size_t length)
+{
+    blocks_.push_back(std::make_unique<Block>(length));
+    return blocks_.back()->range.base();
+}
+
+void Process::free_device(uint64_t address)
+{
+    std::erase_if(blocks_, [&](const std::unique_ptr<Block> &block) {
+        return block->range.base() == address;
+    });
 }
 
 void Process::open(const void *at, size_t length)
@@ -85,7 +112,7 @@ void Process::write(uint64_t address, const void *data, size_t length,
     if (length == 0 || !alive) {
         return;
     }
-    if (device_.has(address) && hand == Hand::Cpu) {
+    if (is_device(address) && hand == Hand::Cpu) {
         world_.journal().violate(std::string(by) + " writes memory of a GPU");
         return;
     }

@@ -79,7 +79,13 @@ public:
     /** Where the process's program has that place of the arena. */
     void    *address(size_t offset) const;
     /** That is such an address of the GPU. */
-    bool     is_device(uint64_t address) const { return device_.has(address); }
+    bool     is_device(uint64_t address) const
+    {
+        return device_.has(address) || find_block(address) != nullptr;
+    }
+    /** More memory of the GPU, for the transport itself. */
+    uint64_t allocate_device(size_t length);
+    void     free_device(uint64_t address);
     bool     in_arena(uint64_t address) const;
     uint64_t offset(uint64_t address) const;
 
@@ -103,12 +109,22 @@ public:
     Gpu gpu;
 
 private:
+    struct Block { /* of allocate_device() */
+        explicit Block(size_t length) : range(length), bytes(length) {}
+
+        DeviceRange          range;
+        std::vector<uint8_t> bytes;
+    };
+
+    Block *find_block(uint64_t address) const;
+
     World                   &world_;
     const unsigned           index_, node_;
     Random                   chance_;
     uint32_t                 stream_nics_ = 0;
     size_t                   arena_size_;
     DeviceRange              device_;
+    std::vector<std::unique_ptr<Block>> blocks_;
     std::unique_ptr<uint8_t[], void (*)(void *)> arena_; /* zeroes, not touched yet */
     std::map<uint64_t, std::map<uint64_t, unsigned>> open_; /* offset to
                                               ends, with how often */

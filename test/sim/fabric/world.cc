@@ -19,7 +19,8 @@ const char *name_of(Count count)
         "eps_closed", "peers_failed", "ops_failed", "bad_keys", "slept",
         "paths_broken", "paths_mended", "lanes_failed", "warnings",
         "notices_held", "held_back", "datagram_errors", "quick_puts", "kept", "from_ends", "gpu_messages", "gpu_puts", "gpu_gets", "copies_out", "copies_in",
-        "copies_short", "copies_failed", "slot_puts", "direct_puts",
+        "copies_short", "copies_between", "agent_rounds",
+        "copies_failed", "slot_puts", "direct_puts",
         "allowed"};
     static_assert(std::size(names) == static_cast<size_t>(Count::kCount));
     return names[static_cast<size_t>(count)];

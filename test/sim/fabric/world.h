@@ -31,7 +31,7 @@ enum class Count : unsigned {
     NoticesHeld, HeldBack, DatagramErrors, QuickPuts, /* at a moment */
     Kept, FromEnds, /* messages: kept by users, sent from completions */
     GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
-    CopiesOut, CopiesIn, CopiesShort, CopiesFailed, /* of GPUs */
+    CopiesOut, CopiesIn, CopiesShort, CopiesBetween, AgentRounds, CopiesFailed, /* of GPUs */
     SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */
     Allowed, /* runs that end as README.md says they may */
     kCount

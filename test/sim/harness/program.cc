@@ -115,7 +115,7 @@ bool Program::open()
           {"INLINE_GET", scenario_.inline_get.c_str()},
           {"GPU_CHUNK", scenario_.gpu_chunk.c_str()},
           {"RELAY_MEMORY", scenario_.relay_memory.c_str()},
-          {"RELAY", "n"},
+          {"RELAY", scenario_.relays ? "y" : "n"},
           {"CONNECT", scenario_.connect_ep ? "ep" : "auto"},
           {"BOARD", scenario_.board ? "y" : "n"}}) {
         if (uct_config_modify(iface_config, name, value) != UCS_OK) {
@@ -258,6 +258,9 @@ bool Program::step()
 {
     if (gone() || process_.stopped) {
         return false;
+    }
+    if (host_.step_works()) {
+        world_.count(Count::AgentRounds);
     }
     const Instant now = world_.time().now();
     if (now < computes_until_ || !awake()) {

@@ -138,7 +138,9 @@ void draw_gpus(Random &chance, Scenario &s)
     for (unsigned p = 0; p < s.processes && some; ++p) {
         if (all || chance.one_in(2)) {
             s.copy_rates[p]  = static_cast<double>(
-                chance.scaled(100'000'000, 20'000'000'000));
+                s.relays && chance.one_in(2) ? /* so that others are of use */
+                    chance.scaled(2'000'000, 50'000'000) :
+                    chance.scaled(100'000'000, 20'000'000'000));
             s.copy_delays[p] = static_cast<Instant>(chance.scaled(1000, 20'000));
         }
     }
@@ -149,6 +151,7 @@ void draw_gpus(Random &chance, Scenario &s)
     s.gpu_direct           = chance.one_in(3);
     s.profile.reaches_gpus = chance.one_in(2);
     s.connect_ep           = chance.one_in(5);
+    s.relays               = s.relays && some && all;
 }
 
 } // namespace
@@ -211,6 +214,11 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     s.nodes     = static_cast<unsigned>(s.to_one ? chance.between(4, 6) :
                                                    chance.between(2, 3));
     s.processes = s.nodes + static_cast<unsigned>(chance.below(2));
+    s.relays    = !s.to_one && chance.one_in(4);
+    if (s.relays) { /* two of each node */
+        s.nodes     = 2;
+        s.processes = 4;
+    }
     s.nics      = static_cast<unsigned>(chance.between(1, 4));
     s.slots     = static_cast<unsigned>(chance.between(1, 2));
     s.arena     = 2 << 20;

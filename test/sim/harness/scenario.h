@@ -106,6 +106,7 @@ struct Scenario {
     std::string policy, min_chunk, chunk_time, inline_get;
     std::string gpu_chunk, relay_memory;
     bool        gpu_direct = false;
+    bool        relays = false; /* over other processes' GPUs */
     bool        connect_ep = false; /* paths over TCP, endpoint to endpoint */
     bool        board = true;
     bool        to_one = false; /* the others have to do with process 0 alone */

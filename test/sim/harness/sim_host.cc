@@ -3,7 +3,9 @@
 
 #include "../uct/stream_iface.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace fuselink {
 
@@ -21,6 +23,11 @@ namespace {
 
 /* Instants are well after 0, which stands for "never". */
 constexpr Instant kBoot = 1000 * kSecond;
+
+/* Between rounds of work that waits for its end. */
+constexpr Instant kRound = 100 * kMicrosecond;
+
+constexpr size_t kPage = 4096;
 
 } // namespace
 
@@ -65,21 +72,63 @@ std::shared_ptr<RelayRegistry> SimHost::open_relay_registry(uint8_t, std::string
 }
 
 std::unique_ptr<SharedSegment>
-SimHost::open_segment(uint64_t, size_t, std::string &error)
+SimHost::open_segment(uint64_t magic, size_t size, std::string &error)
 {
-    error = "not simulated";
-    return nullptr;
+    std::shared_ptr<void> memory(aligned_alloc(kPage,
+                                               (size + kPage - 1) & ~(kPage - 1)),
+                                 free);
+    if (memory == nullptr) {
+        error = "no memory";
+        return nullptr;
+    }
+    memset(memory.get(), 0, size);
+    new (memory.get()) SharedSegment::Header{magic};
+    memory_.segments[magic] = memory;
+    return SharedSegment::within(std::move(memory), size);
 }
 
-std::unique_ptr<SharedSegment> SimHost::join_segment(uint64_t, size_t)
+std::unique_ptr<SharedSegment> SimHost::join_segment(uint64_t magic,
+                                                     size_t   size)
 {
-    return nullptr;
+    auto it     = memory_.segments.find(magic);
+    auto memory = it != memory_.segments.end() ? it->second.lock() : nullptr;
+    return memory != nullptr ? SharedSegment::within(std::move(memory), size) :
+                               nullptr;
 }
 
-std::unique_ptr<AtWork> SimHost::begin_work(Background &, std::string &error)
+std::unique_ptr<AtWork> SimHost::begin_work(Background &work, std::string &)
 {
-    error = "not simulated";
-    return nullptr;
+    return std::make_unique<SimWork>(work, *this);
+}
+
+bool SimHost::step_works()
+{
+    bool did = false;
+    for (size_t i = 0; i < works_.size(); ++i) {
+        if (!works_[i]->work().over()) {
+            did |= works_[i]->work().step();
+        }
+    }
+    return did;
+}
+
+SimWork::SimWork(Background &work, SimHost &host) : work_(work), host_(host)
+{
+    work_.begin();
+    host_.begin_round(*this);
+}
+
+/* As the thread is joined: nobody else runs meanwhile, here. */
+SimWork::~SimWork()
+{
+    host_.end_round(*this);
+    work_.stop();
+    while (!work_.over()) {
+        if (!work_.step()) {
+            host_.process().world().time().pass(kRound);
+        }
+    }
+    work_.end();
 }
 
 ProcessId NodeProcesses::self()

@@ -4,9 +4,13 @@
 
 #include "../fabric/world.h"
 #include "host/host.h"
+
+#include <map>
 #include "registry/relay_registry.h"
 
 namespace fuselink::sim {
+
+class SimHost;
 
 /** Processes of a node, as whoever runs just now sees them. */
 class NodeProcesses final : public Processes {
@@ -22,6 +26,19 @@ private:
     World &world_;
 };
 
+/** Work beside a program, in rounds that step_works() has it do. */
+class SimWork final : public AtWork {
+public:
+    SimWork(Background &work, SimHost &host);
+    ~SimWork() override;
+
+    Background &work() { return work_; }
+
+private:
+    Background &work_;
+    SimHost    &host_;
+};
+
 /** What the processes of a node share. */
 struct NodeMemory {
     explicit NodeMemory(World &world)
@@ -30,6 +47,8 @@ struct NodeMemory {
     {
     }
 
+    /** Memory that several may map, by name. */
+    std::map<uint64_t, std::weak_ptr<void>> segments;
     NodeProcesses              processes;
     std::shared_ptr<Board>     board;
     std::shared_ptr<RelayRegistry> registry;
@@ -59,6 +78,12 @@ public:
     std::unique_ptr<AtWork> begin_work(Background  &work,
                                        std::string &error) override;
 
+    /** A round of what works beside the program. True if something was done. */
+    bool step_works();
+    void begin_round(SimWork &work) { works_.push_back(&work); }
+    void end_round(SimWork &work) { std::erase(works_, &work); }
+    Process &process() const { return process_; }
+
     /* Network */
     std::vector<net::InterfaceAddress> interface_addresses() override;
     int  route_ifindex(uint8_t                        family,
@@ -74,6 +99,7 @@ private:
     Process    &process_;
     NodeMemory &memory_;
     Random      secrets_;
+    std::vector<SimWork *> works_;
 };
 
 /** Whose memory domain is being opened. */

@@ -115,7 +115,7 @@ ucs_status_t pack_key(uct_md_h md, uct_mem_h memh,
                       const uct_md_mkey_pack_params_t *, void *out)
 {
     MemoryKey key{static_cast<Registration *>(memh)->key,
-                  from(md).process->index(), 0x51515151};
+                  from(md).process->index(), kKeyCheck};
     memcpy(out, &key, sizeof(key));
     return UCS_OK;
 }
@@ -125,7 +125,7 @@ ucs_status_t unpack_key(uct_component_t *, const void *buffer,
 {
     auto *key = new MemoryKey;
     memcpy(key, buffer, sizeof(*key));
-    if (key->check != 0x51515151) {
+    if (key->check != kKeyCheck) {
         delete key;
         return UCS_ERR_INVALID_PARAM;
     }

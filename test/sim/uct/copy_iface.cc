@@ -1,11 +1,16 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "copy_iface.h"
 
+#include "memory.h"
+
 namespace fuselink::sim {
 namespace {
 
 /* To ask the driver whether a copy is done, ns. */
 constexpr Instant kLeastQuery = 300, kMostQuery = 1500;
+
+/* From GPU to GPU, however long it is: their links are fast. */
+constexpr Instant kPeerCopy = 10 * kMicrosecond;
 
 uint64_t place(const void *host)
 {
@@ -17,7 +22,7 @@ uint64_t place(const void *host)
 /* What they are to write may be somebody else's memory soon. */
 CopyIface::~CopyIface()
 {
-    if (!queues_[0].empty() || !queues_[1].empty()) {
+    if (process().alive && (!queues_[0].empty() || !queues_[1].empty())) {
         world().journal().violate("process " +
                                   std::to_string(process().index()) +
                                   " closes the lane of its GPU over copies "
@@ -83,19 +88,32 @@ bool CopyIface::fails()
     return true;
 }
 
-/* These bytes of it, now. */
-void CopyIface::move(const Copy &copy, size_t from, size_t to)
+/* A process that has gone takes its GPU's memory with it. */
+bool CopyIface::reaches_far(const Copy &copy) const
 {
-    const uint64_t source = copy.to_host ? copy.gpu : copy.host;
-    const uint64_t target = copy.to_host ? copy.host : copy.gpu;
-    process().write(target + from, process().see(source + from), to - from,
-                    Hand::CopyEngine, "a copy of a GPU");
+    return !ipc_ || (copy.other->alive && copy.other->is_device(copy.far) &&
+                     copy.other->is_device(copy.far + copy.length - 1));
+}
+
+/* These bytes of it, now. */
+void CopyIface::move(Copy &copy, size_t from, size_t to)
+{
+    if (!reaches_far(copy)) {
+        copy.fails = true;
+        return;
+    }
+    const uint8_t *source = copy.out ? process().see(copy.gpu + from) :
+                                       copy.other->see(copy.far + from);
+    Process       &target = copy.out ? *copy.other : process();
+    target.write((copy.out ? copy.far : copy.gpu) + from, source, to - from,
+                 Hand::CopyEngine, "a copy of a GPU");
 }
 
 /* The first half is copied in the middle of the time, the second at its end: neither
  * source nor target may be used for anything else meanwhile. */
-ucs_status_t CopyIface::begin(bool to_host, uint64_t host, uint64_t gpu,
-                              size_t length, uct_completion_t *comp)
+ucs_status_t CopyIface::begin(bool out, Process &other, uint64_t far,
+                              uint64_t gpu, size_t length,
+                              uct_completion_t *comp)
 {
     if (length == 0) {
         return UCS_OK;
@@ -109,12 +127,15 @@ ucs_status_t CopyIface::begin(bool to_host, uint64_t host, uint64_t gpu,
     }
     Timeline     &time = world().time();
     const Instant now  = time.now();
-    const Instant due  = process().gpu.take(to_host, length, now);
-    auto          copy = std::make_shared<Copy>(Copy{to_host, host, gpu, length,
-                                                     comp, failing});
-    world().count(to_host ? Count::CopiesOut : Count::CopiesIn);
-    world().journal().note("copy", process().index(), to_host, length);
-    queues_[to_host ? 0 : 1].push_back(copy);
+    const Instant due  = ipc_ ? now + kPeerCopy :
+                                process().gpu.take(out, length, now);
+    auto          copy = std::make_shared<Copy>(Copy{out, &other, far, gpu,
+                                                     length, comp, failing});
+    world().count(ipc_ ? Count::CopiesBetween :
+                  out  ? Count::CopiesOut : Count::CopiesIn);
+    world().journal().note(ipc_ ? "copy between" : "copy", process().index(),
+                           out, length);
+    queues_[out ? 0 : 1].push_back(copy);
     std::weak_ptr<Copy> weak = copy; /* not of an interface that is closed */
     time.at(now + (due - now) / 2, [this, weak] {
         if (auto one = weak.lock()) {
@@ -132,7 +153,7 @@ ucs_status_t CopyIface::begin(bool to_host, uint64_t host, uint64_t gpu,
     return UCS_INPROGRESS;
 }
 
-ucs_status_t CopyIface::copy(bool to_host, uint64_t host, uint64_t gpu,
+ucs_status_t CopyIface::copy(bool out, uint64_t host, uint64_t gpu,
                              size_t length)
 {
     if (length == 0) {
@@ -146,8 +167,9 @@ ucs_status_t CopyIface::copy(bool to_host, uint64_t host, uint64_t gpu,
     }
     world().count(Count::CopiesShort);
     const Instant now = world().time().now();
-    world().time().pass(process().gpu.take(to_host, length, now) - now);
-    move({to_host, host, gpu, length, nullptr}, 0, length);
+    world().time().pass(process().gpu.take(out, length, now) - now);
+    Copy copy{out, &process(), host, gpu, length, nullptr};
+    move(copy, 0, length);
     return UCS_OK;
 }
 
@@ -189,22 +211,40 @@ ucs_status_t CopyEp::get_short(void *to, unsigned length, uint64_t remote,
     return iface_.copy(true, place(to), remote, length);
 }
 
+/* The iov is at the end without an address in the call: the host's memory, or for
+ * cuda_ipc that of this process's GPU. */
+ucs_status_t CopyEp::begin(bool out, const uct_iov_t *iov, size_t count,
+                           uint64_t remote, uct_rkey_t rkey,
+                           uct_completion_t *comp)
+{
+    if (count != 1) {
+        return UCS_ERR_INVALID_PARAM;
+    }
+    const uint64_t local  = place(iov[0].buffer);
+    const size_t   length = length_of(iov, count);
+    if (!iface_.ipc()) {
+        return iface_.begin(out, iface_.process(), local, remote, length, comp);
+    }
+    const auto *key   = reinterpret_cast<const MemoryKey *>(rkey);
+    Process    &other = *world().processes()[key->process];
+    if (other.find(key->key, remote, length) == nullptr) {
+        return UCS_ERR_IO_ERROR;
+    }
+    return iface_.begin(!out, other, remote, local, length, comp);
+}
+
 ucs_status_t CopyEp::put_zcopy(const uct_iov_t *iov, size_t count,
-                               uint64_t remote, uct_rkey_t,
+                               uint64_t remote, uct_rkey_t rkey,
                                uct_completion_t *comp)
 {
-    return count != 1 ? UCS_ERR_INVALID_PARAM :
-                        iface_.begin(false, place(iov[0].buffer), remote,
-                                     length_of(iov, count), comp);
+    return begin(false, iov, count, remote, rkey, comp);
 }
 
 ucs_status_t CopyEp::get_zcopy(const uct_iov_t *iov, size_t count,
-                               uint64_t remote, uct_rkey_t,
+                               uint64_t remote, uct_rkey_t rkey,
                                uct_completion_t *comp)
 {
-    return count != 1 ? UCS_ERR_INVALID_PARAM :
-                        iface_.begin(true, place(iov[0].buffer), remote,
-                                     length_of(iov, count), comp);
+    return begin(true, iov, count, remote, rkey, comp);
 }
 
 } // namespace fuselink::sim

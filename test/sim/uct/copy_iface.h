@@ -9,12 +9,13 @@
 
 namespace fuselink::sim {
 
-/** As UCX's cuda_copy: copies between memory of the process's GPU and memory of the
- *  host, each direction in order. A copy reads and writes up to its end, which the
+/** As UCX's cuda_copy, and cuda_ipc: copies between memory of the process's GPU and memory of the
+ *  host, or that of another process's GPU, each direction in order. A copy reads and writes up to its end, which the
  *  program hears of when it looks; nothing wakes it. */
 class CopyIface final : public SimIface {
 public:
-    explicit CopyIface(Process &process) : SimIface(process) {}
+    /** @param ipc to other processes' GPUs, not to the host */
+    CopyIface(Process &process, bool ipc) : SimIface(process), ipc_(ipc) {}
     ~CopyIface() override;
 
     unsigned     progress() override;
@@ -27,16 +28,19 @@ public:
     void         die() override {}
     bool         storms() override { return false; } /* it queues them all */
 
-    /** @param to_host else to the GPU */
-    ucs_status_t begin(bool to_host, uint64_t host, uint64_t gpu, size_t length,
-                       uct_completion_t *comp);
-    /** Returns when it is done. */
-    ucs_status_t copy(bool to_host, uint64_t host, uint64_t gpu, size_t length);
+    /** @param out   out of this process's GPU, else to it
+     *  @param far   where the other end is: of the host, or `other`'s GPU's */
+    ucs_status_t begin(bool out, Process &other, uint64_t far, uint64_t gpu,
+                       size_t length, uct_completion_t *comp);
+    /** To or from the host; returns when it is done. */
+    ucs_status_t copy(bool out, uint64_t host, uint64_t gpu, size_t length);
+    bool         ipc() const { return ipc_; }
 
 private:
     struct Copy {
-        bool              to_host;
-        uint64_t          host, gpu;
+        bool              out;
+        Process          *other;
+        uint64_t          far, gpu;
         size_t            length;
         uct_completion_t *comp;
         bool              fails = false;
@@ -46,10 +50,12 @@ private:
 
     bool     knows(uint64_t gpu, size_t length) const;
     bool     fails();
-    void     move(const Copy &copy, size_t from, size_t to);
+    bool     reaches_far(const Copy &copy) const;
+    void     move(Copy &copy, size_t from, size_t to);
     unsigned end(Queue &queue);
 
-    Queue queues_[2]; /* to the host, from it */
+    const bool ipc_;
+    Queue      queues_[2]; /* out of the GPU, to it */
 };
 
 class CopyEp final : public SimEp {
@@ -72,6 +78,10 @@ public:
     ucs_status_t room() const override { return UCS_OK; }
 
 private:
+    ucs_status_t begin(bool out, const uct_iov_t *iov, size_t count,
+                       uint64_t remote, uct_rkey_t rkey,
+                       uct_completion_t *comp);
+
     CopyIface &iface_;
 };
 

@@ -13,8 +13,10 @@ namespace fuselink::sim {
 struct MemoryKey {
     uint64_t key;
     uint32_t process;
-    uint32_t check;
+    uint32_t check; /* kKeyCheck */
 };
+
+inline constexpr uint32_t kKeyCheck = 0x51515151;
 
 /** The component of the simulated NICs, registered with UCT once. */
 void register_component();
