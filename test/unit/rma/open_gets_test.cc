@@ -6,7 +6,6 @@
 #include "../conn/fake_lane.h"
 #include "../host/fake_host.h"
 
-#include <algorithm>
 #include <gtest/gtest.h>
 #include <random>
 #include <vector>
@@ -81,9 +80,9 @@ protected:
         fuselink::wire::GetData head{};
         head.op     = id;
         head.offset = offset;
-        std::vector<char> message(sizeof(head) + bytes.size());
+        std::vector<char> message(sizeof(head));
         memcpy(message.data(), &head, sizeof(head));
-        std::copy(bytes.begin(), bytes.end(), message.begin() + sizeof(head));
+        message.insert(message.end(), bytes.begin(), bytes.end());
         gets.on_data(message.data(), message.size());
     }
     void done(const OpId &id, int status)
