@@ -23,7 +23,7 @@ public:
                                       uct_tl_device_resource_t **devices,
                                       unsigned *count);
 
-    UctMd              &real() const { return *real_; }
+    UctMd                &real() const { return *real_; }
     const AliasComponent &alias() const
     {
         return AliasComponent::from(component);

@@ -138,7 +138,7 @@ private:
     sched::Rotation rotation_;
     Watching        watching_;
     PeerTable       peers_;
-    PlanManager        plans_; /* goes when no peer is left */
+    PlanManager     plans_; /* goes when no peer is left */
     AmDispatch      dispatch_;
 };
 

@@ -16,7 +16,7 @@ namespace fuselink {
 
 /** A NIC port that may become a rail, with the transport chosen for it. */
 struct RailCandidate {
-    UctMd          *md = nullptr;
+    UctMd            *md = nullptr;
     const RailTraits *traits = nullptr;
     std::string       device;
     ucs_sys_device_t  sys_device = UCS_SYS_DEVICE_ID_UNKNOWN;

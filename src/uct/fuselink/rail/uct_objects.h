@@ -102,7 +102,7 @@ public:
     const std::string      &tl() const { return tl_; }
     const std::string      &device() const { return device_; }
     std::string             name() const { return tl_ + "/" + device_; }
-    UctMd                &md() const { return *md_; }
+    UctMd                  &md() const { return *md_; }
     bool has(uint64_t flag) const { return (attr_.cap.flags & flag) == flag; }
 
     /** Has the transport make ready to receive, but leaves polling it to the

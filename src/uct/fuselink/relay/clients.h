@@ -43,8 +43,8 @@ private:
 
     Host      &host_;
     RelayRegistry &registry_;
-    UctMd   &copies_;
-    CopyLane       &lane_;
+    UctMd     &copies_;
+    CopyLane  &lane_;
     std::array<Client, RelayRegistry::kEntries> clients_;
 };
 

@@ -120,12 +120,12 @@ private:
     static void  on_own(uct_completion_t *comp);
 
     Host                       &machine_;
-    UctMd                    &ipc_md_;
+    UctMd                      &ipc_md_;
     std::shared_ptr<RelayRegistry> registry_;
     const uint32_t              entry_;
     char                       *host_;
     const size_t                host_size_;
-    CopyLane                        &own_;
+    CopyLane                   &own_;
     NvLinks                    *nvlinks_;
     std::unique_ptr<UctIface> ipc_;
     uint64_t                    waiting_ = 0; /* on the own link */

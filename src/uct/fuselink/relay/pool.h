@@ -29,7 +29,7 @@ public:
 private:
     explicit RelayPool(UctMd &ipc) : ipc_(ipc) {}
 
-    UctMd               &ipc_;
+    UctMd                 &ipc_;
     uct_allocated_memory_t memory_{};
     uct_mem_h              memh_ = nullptr;
 };

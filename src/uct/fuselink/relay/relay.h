@@ -81,7 +81,7 @@ private:
     uint32_t                       entry_ = 0;
     RelayRegistry::Offer               offer_;
     bool                           asked_ = false; /* for an agent */
-    UctMd                       *copies_ = nullptr;
+    UctMd                         *copies_ = nullptr;
     UctMd                       *ipc_    = nullptr;
     Traffic                        lent_; /* the agent's */
     std::unique_ptr<RelayAgent>    agent_;

@@ -62,7 +62,7 @@ private:
                                      size_);
     }
 
-    UctMd                &md_;
+    UctMd                  &md_;
     NicMemory              &nics_;
     RegionTable            &regions_;
     size_t                  size_;

@@ -37,7 +37,7 @@ struct BulkContext {
     GpuCopies           &copies;
     LoadView            &loads;
     RoomQueue           &room;
-    PlanManager            &plans;
+    PlanManager         &plans;
     sched::Rotation     &rotation;
     Trace               *trace; /* null unless the user asked for one */
     const BulkSettings  &settings;

@@ -46,7 +46,7 @@ struct Chunk {
     bool             in_slot; /* lent by the peer; only then what follows */
     bool             left;    /* the NIC has done its part */
     uint8_t          waits;   /* for its put, for the peer's acknowledgement */
-    SlotCredit         loan;
+    SlotCredit       loan;
     ucs_status_t     status;
 
     /** Its bytes, as NICs and messages take them. */

@@ -84,7 +84,7 @@ private:
     const SlotCredits    &credits_;
     const TransferQueue  &transfers_;
     LoadView             &loads_;
-    PlanManager             &plans_;
+    PlanManager          &plans_;
     const BulkSettings   &settings_;
     const bool            traces_;
     Pump                 &pump_;

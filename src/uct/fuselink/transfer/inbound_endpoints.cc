@@ -54,7 +54,7 @@ void InboundEndpoints::on_offer(const wire::RailAddr       &message,
         connection_.fail(UCS_ERR_UNSUPPORTED);
         return;
     }
-    const UctIface    &iface = rail->control();
+    const UctIface      &iface = rail->control();
     std::vector<uint8_t> own;
     uct_ep_h             ep;
     ucs_status_t status = iface.create_unconnected_ep(&ep);

@@ -121,7 +121,7 @@ private:
     PathSet         &paths_;
     SlotBorrowing   &slots_;
     TxStaging       &staging_;
-    PlanManager        &plans_;
+    PlanManager     &plans_;
     sched::Rotation &rotation_;
     Pump            &pump_;
 
