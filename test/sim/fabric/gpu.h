@@ -37,6 +37,7 @@ struct Gpu {
     double   rate  = 1e10; /* bytes per second, either direction */
     Instant  delay = kMicrosecond; /* of a copy, beside that */
     unsigned copies_to_fail = 0;
+    bool     broken = false; /* one has failed */
     Instant  free_at[2] = {}; /* to the host, from it: what is queued is done */
 
     /** When a copy that is asked for now is done. */

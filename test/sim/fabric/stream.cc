@@ -183,6 +183,8 @@ void Stream::reset(unsigned side)
         return;
     }
     world.count(Count::Resets);
+    note_first_contact(0);
+    note_first_contact(1);
     if (hold_for[side] != 0) {
         world.count(Count::HeldBack, ends[side].on_wire != 0);
         ends[side].out->hold(hold_for[side]);

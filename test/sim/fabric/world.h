@@ -131,6 +131,8 @@ public:
     /** Something has happened after which operations may never end, as yet: which
      *  row of README.md's "What may be". Null: nothing. */
     const char *may_hang = nullptr;
+    /** Nobody has run for longer than connections bear. */
+    bool stalled = false;
     /** Nothing happens of which fuselink could warn. */
     bool is_fair = false;
 

@@ -55,7 +55,7 @@ ucs_log_func_rc_t on_log(const char *, unsigned, const char *,
         }
     }
     const bool uneven = tells("rails and peer"); /* they may be */
-    if (world->is_fair && !uneven) {
+    if (world->is_fair && !uneven && !world->stalled) {
         world->journal().violate("warns where nothing has happened: " + line);
     }
     return UCS_LOG_FUNC_RC_STOP;

@@ -118,17 +118,22 @@ SimWork::SimWork(Background &work, SimHost &host) : work_(work), host_(host)
     host_.begin_round(*this);
 }
 
-/* As the thread is joined: nobody else runs meanwhile, here. */
+/* As the thread is joined. Nobody else runs meanwhile, here, which may be long. */
 SimWork::~SimWork()
 {
+    World        &world = host_.process().world();
+    const Instant begun = world.time().now();
     host_.end_round(*this);
     work_.stop();
     while (!work_.over()) {
         if (!work_.step()) {
-            host_.process().world().time().pass(kRound);
+            world.time().pass(kRound);
         }
     }
     work_.end();
+    if (world.time().now() - begun > world.profile().patience / 16) {
+        world.stalled = world.lanes_may_fail = true;
+    }
 }
 
 ProcessId NodeProcesses::self()

@@ -83,6 +83,7 @@ bool CopyIface::fails()
         return false;
     }
     --process().gpu.copies_to_fail;
+    process().gpu.broken = true;
     world().count(Count::CopiesFailed);
     world().journal().note("copy fails", process().index());
     return true;
