@@ -36,10 +36,16 @@ Program::Program(Ledger &ledger, const Scenario &scenario, Process &process,
 
 Program::~Program()
 {
+    /* Of one that was killed. All queues first: what one endpoint's end makes room
+     * for, another's queue would begin, to programs that are not there any more. */
     for (auto &endpoint : endpoints_) {
         if (endpoint->ep != nullptr) {
             uct_ep_pending_purge(endpoint->ep, [](uct_pending_req_t *, void *) {},
                                  nullptr);
+        }
+    }
+    for (auto &endpoint : endpoints_) {
+        if (endpoint->ep != nullptr) {
             uct_ep_destroy(endpoint->ep);
         }
     }
