@@ -95,6 +95,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
     bool   brought[2] = {false, false}; /* something, from that side */
     bool   holds[2] = {false, false}; /* a notice, until a put is acknowledged */
     Instant hold_for[2] = {0, 0}; /* when it breaks: what that side has sent */
+    Instant taken_at = -1; /* for an endpoint, when nobody's */
     bool   given_up_on = false; /* one side has seen it break */
     size_t reset_in[2] = {SIZE_MAX, SIZE_MAX};
 };

@@ -10,6 +10,9 @@ namespace {
 /* What UCX's TCP reads at a time. */
 constexpr size_t kReceive = 8192;
 
+/* The other side may close a connection when this one has just taken it over. */
+constexpr Instant kFirstContact = 10 * kMillisecond;
+
 /* What an endpoint that connects to another says of itself. */
 struct EpAddress {
     uint32_t iface, name;
@@ -302,6 +305,7 @@ ucs_status_t StreamIface::create_ep(const uct_ep_params_t *params,
                 !end.error && !end.eof &&
                 stream->ends[1 - side].iface_id == ep->remote) {
                 world().count(Count::TakenOver);
+                stream->taken_at = world().time().now();
                 ep->use(stream, side);
                 ep->state = StreamEp::State::Connected;
                 *ep_p     = ep.release()->handle();
@@ -484,6 +488,10 @@ void StreamEp::break_down(ucs_status_t status)
     }
     state = State::Closed;
     stream->given_up_on        = true;
+    if (stream->has_messages && stream->taken_at >= 0 &&
+        world().time().now() - stream->taken_at < kFirstContact) {
+        world().may_hang = "a stream that breaks in the first contact";
+    }
     stream->ends[side].handled = true;
     purge(status);
     auto keep = stream;
