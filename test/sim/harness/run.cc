@@ -46,7 +46,7 @@ ucs_log_func_rc_t on_log(const char *, unsigned, const char *,
         return UCS_LOG_FUNC_RC_STOP;
     }
     world->count(Count::Warnings);
-    if (tells("over which messages go to peer")) {
+    if (tells("no rail takes messages to peer")) {
         world->count(Count::LanesFailed);
         /* Of RDMA NICs nobody says that he leaves: see README.md, "What may be". */
         if (!world->lanes_may_fail && !world->profile().rdma) {

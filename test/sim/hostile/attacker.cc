@@ -172,7 +172,23 @@ wire::ControlHeader Attacker::header(ControlType type, Bytes &script) const
     header.flags   = script.below(8);
     header.session = session_;
     header.sender  = uuid_;
+    header.number  = number_;
+    header.seen    = script.below(4) == 0 ? script.byte() : seen();
+    header.lane    = lane_;
     return header;
+}
+
+/* All that the victim has sent as messages with numbers. */
+wire::MessageNumber Attacker::seen() const
+{
+    for (auto it = heard_.rbegin(); it != heard_.rend(); ++it) {
+        wire::ControlHeader header;
+        if (wire::parse(it->data(), it->size(), header) &&
+            wire::is_numbered(static_cast<ControlType>(header.type))) {
+            return static_cast<wire::MessageNumber>(header.number + 1);
+        }
+    }
+    return 0;
 }
 
 Attacker::Message Attacker::newest(ControlType type) const
@@ -199,7 +215,9 @@ Attacker::Message Attacker::control(ControlType type, Bytes &script) const
     case ControlType::Hello: {
         wire::Hello hello{};
         hello.header       = head;
-        hello.header.flags = script.below(2);
+        hello.header.flags = script.below(4);
+        hello.token        = static_cast<wire::Token>(script.byte());
+        hello.heard        = last<wire::Hello>(ControlType::Hello).header.lane;
         hello.receiver = last<wire::Hello>(ControlType::Hello).header.session;
         std::vector<uint8_t> packed;
         wire::pack_rail_table(table(), packed);
@@ -315,6 +333,15 @@ Attacker::Message Attacker::control(ControlType type, Bytes &script) const
     }
     case ControlType::Landed:
         return bytes_of(wire::Landed{head, ask.op, ask.length});
+    case ControlType::Seen:
+        return bytes_of(wire::Seen{head});
+    case ControlType::User: {
+        wire::UserMessage user{};
+        user.header = head;
+        user.am_id  = script.byte();
+        message     = bytes_of(user);
+        break;
+    }
     }
     message = message.empty() ? bytes_of(head) : message;
     message.insert(message.end(), tail.begin(), tail.end());
@@ -420,8 +447,10 @@ void Attacker::act(Bytes &script)
 {
     const unsigned what = script.below(16);
     if (what < 10) {
-        Message message = control(static_cast<ControlType>(script.below(24)),
-                                  script);
+        const auto type   = static_cast<ControlType>(script.below(26));
+        Message    message = control(type, script);
+        number_ = static_cast<wire::MessageNumber>(
+            number_ + wire::is_numbered(type));
         change(message, script);
         send(static_cast<uint8_t>(RailAm::Control), message);
     } else if (what < 12) {
@@ -441,14 +470,24 @@ void Attacker::act(Bytes &script)
             send(last_id_, again);
         }
     } else if (what == 14) {
-        Message message(script.byte());
+        const wire::UserHeader header{
+            script.byte(), lane_, last<wire::Hello>(ControlType::Hello).token,
+            number_, seen()};
+        const bool user    = script.below(2) != 0;
+        Message    message = user ? bytes_of(header) : Message();
+        message.resize(message.size() + script.byte());
+        number_ = static_cast<wire::MessageNumber>(number_ + user);
         change(message, script);
-        send(static_cast<uint8_t>(script.below(UCT_AM_ID_MAX)), message);
+        send(user ? static_cast<uint8_t>(RailAm::User) :
+                    static_cast<uint8_t>(script.below(UCT_AM_ID_MAX)),
+             message);
     } else if (script.below(2) == 0) {
         listens_ = !listens_;
     } else { /* another connection */
         const bool anew = script.below(2) != 0;
         session_       += anew;
+        number_         = anew ? 0 : number_;
+        lane_           = anew ? 0 : static_cast<uint8_t>(lane_ + 1);
         world_.running  = process_.index();
         if (ep_ != nullptr) {
             uct_ep_destroy(ep_);

@@ -51,6 +51,7 @@ private:
     wire::ControlHeader header(wire::ControlType type, Bytes &script) const;
     Message             control(wire::ControlType type, Bytes &script) const;
     Message             part(Bytes &script);
+    wire::MessageNumber seen() const;
     Message             newest(wire::ControlType type) const;
     void                change(Message &message, Bytes &script) const;
     template <typename T>
@@ -76,6 +77,8 @@ private:
     uint64_t             uuid_;
     uint32_t             session_ = 1;
     uint32_t             chunk_   = 0;
+    wire::MessageNumber  number_  = 0; /* of the next message */
+    uint8_t              lane_    = 0;
     bool                 listens_ = true;
     uint8_t              last_id_ = 0;
     Message              last_sent_;

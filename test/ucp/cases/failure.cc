@@ -178,7 +178,7 @@ std::vector<Case> failure_cases()
         cases.push_back({name, [=](Session &s) { survive(s, when); },
                          [=](Session &s) { passive(s, when); },
                          {{Side::Both, "UCX_PROTO_ENABLE", "n"}},
-                         {{Side::Both, "over which messages go to peer", 0, 4}}});
+                         {{Side::Both, "no rail takes messages to peer", 0, 4}}});
     };
     add("killed.idle", When::Idle);
     add("killed.receiving", When::Receiving);

@@ -8,6 +8,7 @@
 #include "wire/messages.h"
 
 #include <cstring>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -74,7 +75,7 @@ public:
                           [this](void *data, size_t length, unsigned) {
                               return on_control(data, length);
                           });
-        for (RailAm id : {RailAm::Wrapped, RailAm::Chunk}) {
+        for (RailAm id : {RailAm::User, RailAm::Chunk}) {
             iface_.on_message(static_cast<uint8_t>(id),
                               [](void *, size_t, unsigned) {
                                   return UCS_OK;
@@ -92,9 +93,19 @@ public:
         return header;
     }
 
+    /** A control message gets its number, if it has one. */
     void send(const Message &message, RailAm id = RailAm::Control)
     {
         Bytes bytes = Message(message).bytes();
+        wire::ControlHeader head;
+        if (id == RailAm::Control &&
+            wire::parse(bytes.data(), bytes.size(), head) &&
+            head.version == wire::kProtocolVersion &&
+            wire::is_numbered(static_cast<ControlType>(head.type))) {
+            head.number = numbers_[head.session]++;
+            head.lane   = 1;
+            memcpy(bytes.data(), &head, sizeof(head));
+        }
         for (unsigned tries = 0; tries < 3;) {
             ssize_t sent = eps_[0]->try_am_bcopy(static_cast<uint8_t>(id),
                                                  bytes.data(), bytes.size());
@@ -197,6 +208,7 @@ private:
     wire::RailTable                        table_;
     std::vector<std::unique_ptr<Endpoint>> eps_;
     uint64_t                               uuid_ = 0x6576696c65766c31;
+    std::map<uint32_t, uint16_t>           numbers_; /* the next, by session */
     unsigned                               refusals_ = 0;
     unsigned                               answers_  = 0;
     unsigned                               acks_     = 0;

@@ -472,7 +472,7 @@ std::vector<Case> failure_cases()
     const LogLine refused{Side::Active, "connection establishment for socket "
                                         "fd [0-9]+ was unsuccessful", 0, 32};
     /* If it was the lane for messages that broke first. */
-    const LogLine lane{Side::Active, "over which messages go to peer", 0, 1};
+    const LogLine lane{Side::Active, "no rail takes messages to peer", 0, 1};
 
     std::vector<Case> cases;
     for (const auto &work : works) {
@@ -496,7 +496,7 @@ std::vector<Case> failure_cases()
     /* What is seen first: its word, or the end of a stream. */
     cases.back().log = {{Side::Active,
                          "has closed its interface with operations of this "
-                         "process open|over which messages go to peer", 1, 1}};
+                         "process open|no rail takes messages to peer", 1, 1}};
     cases.push_back(make("rails.cancelled", cancelled));
     cases.push_back(
         make("rails.check", [](Session &s) { check(s, "rails"); }));

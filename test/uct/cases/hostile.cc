@@ -90,8 +90,9 @@ void attack(Session &session, Attack work)
 void malformed(Attacker &a, const Known &)
 {
     Bytes zeros(64);
-    for (RailAm id : {RailAm::Wrapped, RailAm::Control, RailAm::Chunk}) {
-        for (size_t length = 0; length < 24; ++length) {
+    for (RailAm id : {RailAm::User, RailAm::Control, RailAm::Chunk}) {
+        for (size_t length = 0; length < sizeof(wire::ControlHeader);
+             ++length) {
             a.send(Message().add(zeros.data(), length), id);
         }
     }
@@ -103,9 +104,14 @@ void malformed(Attacker &a, const Known &)
     a.send(Message(head));
     wire::UserHeader user{};
     user.am_id = UCT_AM_ID_MAX;
-    a.send(Message(user), RailAm::Wrapped);
+    a.send(Message(user), RailAm::User);
     user.am_id = 255;
-    a.send(Message(user), RailAm::Wrapped);
+    a.send(Message(user), RailAm::User);
+    user.am_id = 1; /* of nobody */
+    for (wire::Token token : {0, 1, 2, 3, 255, 65535}) {
+        user.token = token;
+        a.send(Message(user), RailAm::User);
+    }
 }
 
 /* From a peer that said hello: each type with each length up to its own. */
@@ -114,9 +120,10 @@ void cut_short(Attacker &a, const Known &)
     a.send(a.hello());
     Bytes bytes(sizeof(wire::GetReq));
     for (unsigned type = 2; type < 20; ++type) {
-        for (size_t length = 16; length <= bytes.size(); ++length) {
+        for (size_t length = sizeof(wire::ControlHeader);
+             length <= bytes.size(); ++length) {
             Message message(a.header(static_cast<ControlType>(type)));
-            message.add(bytes.data(), length - 16);
+            message.add(bytes.data(), length - sizeof(wire::ControlHeader));
             a.send(message);
         }
     }
@@ -126,7 +133,8 @@ void cut_short(Attacker &a, const Known &)
 void bad_hellos(Attacker &a, const Known &)
 {
     Bytes whole = a.hello().bytes();
-    for (size_t length = 16; length < whole.size(); ++length) {
+    for (size_t length = sizeof(wire::ControlHeader); length < whole.size();
+         ++length) {
         a.send(Message().add(whole.data(), length));
     }
     Random random(1);

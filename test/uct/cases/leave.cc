@@ -494,7 +494,7 @@ std::vector<Case> leave_cases()
     /* Of UCX, when it meets a connection that was shut down. */
     const LogLine sockets{Side::Both, "tcp_ep.*|connection establishment for "
                                       "socket fd .* was unsuccessful", 0, 100};
-    const LogLine lane{Side::Both, "over which messages go to peer .* has failed",
+    const LogLine lane{Side::Both, "no rail takes messages to peer",
                        0, 12};
     const LogLine path{Side::Both, "rail .* of peer .* has failed", 0, 12};
 

@@ -6,6 +6,7 @@
 #include "fake_lane.h"
 
 #include <gtest/gtest.h>
+#include <memory>
 #include <random>
 
 namespace {
@@ -19,23 +20,23 @@ public:
     void on_first_taken() override { ++first; }
     void on_drained() override { ++drained; }
     void on_room() override { ++room; }
-    void on_call_failed(ucs_status_t status) override { call = status; }
     void on_lane_error(uct_ep_h, ucs_status_t) override
     {
         ++errors;
-        if (channel != nullptr) { /* as for a lane that took nothing */
-            channel->set(ControlChannel::kConnecting);
-        }
+        channel->set(ControlChannel::kConnecting);
     }
 
     ControlChannel *channel = nullptr;
     unsigned        first = 0, drained = 0, room = 0, errors = 0;
-    ucs_status_t    call = UCS_OK;
 };
 
 class ControlChannelTest : public testing::Test {
 protected:
-    ControlChannelTest() { channel.move_to(&lane, rail.rail(), 0); }
+    ControlChannelTest()
+    {
+        events.channel = &channel;
+        begin_lane(channel, lane, rail);
+    }
 
     /* A message that is known again. */
     void send(uint32_t mark, ControlType type = ControlType::PathBroken)
@@ -64,7 +65,9 @@ protected:
     FakeLane       lane;
     NamedRail      rail;
     Events         events;
-    ControlChannel channel{conn, 0x1234, events};
+    ChannelParts   parts;
+    ControlChannel channel{conn,         0x1234,      1,
+                           parts.memory, parts.timer, events};
 };
 
 TEST_F(ControlChannelTest, FillsInWhoSends)
@@ -78,13 +81,21 @@ TEST_F(ControlChannelTest, FillsInWhoSends)
     EXPECT_EQ(header.sender, 0x1234u);
 }
 
-TEST_F(ControlChannelTest, TellsOfTheFirstMessageOnce)
+TEST_F(ControlChannelTest, NothingGoesBeforeTheHello)
 {
+    FakeLane next;
+    next.room = 0;
+    channel.leave();
     EXPECT_FALSE(channel.taken());
+    begin_lane(channel, next, rail);
     send(1);
-    send(2);
+    EXPECT_FALSE(channel.taken());
+    next.give_room(2);
     EXPECT_TRUE(channel.taken());
-    EXPECT_EQ(events.first, 1u);
+    ASSERT_EQ(next.taken.size(), 2u);
+    EXPECT_EQ(next.taken[0][0], static_cast<uint8_t>(ControlType::Hello));
+    EXPECT_EQ(mark(next.taken[1]), 1u);
+    EXPECT_EQ(events.first, 2u);
 }
 
 TEST_F(ControlChannelTest, WhatWaitsGoesBeforeWhatComes)
@@ -142,7 +153,7 @@ TEST_F(ControlChannelTest, LooksForRoomLater)
 TEST_F(ControlChannelTest, GivesUpWhoTakesNoAnswers)
 {
     lane.room = 0;
-    std::vector<char> body(1 << 20);
+    std::vector<char> body(1 << 19);
     fuselink::wire::KeyData answer{};
     answer.header.type = static_cast<uint8_t>(ControlType::KeyData);
     for (int i = 0; i < 100 && !conn.failed(); ++i) {
@@ -154,41 +165,43 @@ TEST_F(ControlChannelTest, GivesUpWhoTakesNoAnswers)
     EXPECT_LE(channel.queue_bytes(), ControlQueue::kMaxAnswers);
 }
 
-/* Nothing is lost with a lane that took nothing, but for its hello. */
-TEST_F(ControlChannelTest, TheNextLaneTakesWhatWaits)
+/* What a lane took may be lost with it. */
+TEST_F(ControlChannelTest, TheNextLaneTakesAllThatIsNotAcknowledged)
 {
+    for (uint32_t i = 1; i <= 3; ++i) {
+        send(i);
+    }
     lane.room = 0;
-    send(1);
-    send(2);
-    ControlQueue::Message hello(sizeof(fuselink::wire::Flush));
-    hello[0] = static_cast<uint8_t>(ControlType::Hello);
-    channel.send_first(hello);
+    send(4);
+    fuselink::wire::ControlHeader seen{};
+    seen.seen = 2;
+    channel.on_seen(seen);
     channel.leave();
     EXPECT_TRUE(channel.connected());
-    send(3);
+    send(5);
     FakeLane next;
-    channel.move_to(&next, rail.rail(), 0);
-    channel.clear(ControlChannel::kConnecting);
-    channel.drain();
+    begin_lane(channel, next, rail);
     ASSERT_EQ(next.taken.size(), 3u);
     for (uint32_t i = 0; i < 3; ++i) {
-        EXPECT_EQ(mark(next.taken[i]), i + 1);
+        EXPECT_EQ(mark(next.taken[i]), i + 3);
+        fuselink::wire::ControlHeader header;
+        memcpy(&header, next.taken[i].data(), sizeof(header));
+        EXPECT_EQ(header.number, i + 2);
+        EXPECT_EQ(header.lane, channel.lane());
     }
-    EXPECT_TRUE(lane.taken.empty());
+    EXPECT_EQ(channel.unseen(), 3u);
+    EXPECT_EQ(channel.resent(), sizeof(fuselink::wire::Flush));
 }
 
 TEST_F(ControlChannelTest, KeepsTheMessageThatALaneFailedWith)
 {
-    events.channel = &channel;
-    lane.broken    = UCS_ERR_CONNECTION_RESET;
+    lane.broken = UCS_ERR_CONNECTION_RESET;
     send(1);
     EXPECT_EQ(events.errors, 1u);
-    EXPECT_FALSE(channel.taken());
+    EXPECT_TRUE(lane.taken.empty());
     FakeLane next;
     channel.leave();
-    channel.move_to(&next, rail.rail(), 0);
-    channel.clear(ControlChannel::kConnecting);
-    channel.drain();
+    begin_lane(channel, next, rail);
     ASSERT_EQ(next.taken.size(), 1u);
     EXPECT_EQ(mark(next.taken[0]), 1u);
 }
@@ -199,18 +212,83 @@ TEST_F(ControlChannelTest, ACallersErrorSaysNothingOfTheLane)
                         UCS_ERR_EXCEEDS_LIMIT, UCS_ERR_NO_MEMORY, UCS_OK,
                         UCS_INPROGRESS}) {
         EXPECT_EQ(channel.outcome(status), status);
-        EXPECT_EQ(events.call, UCS_OK);
+        EXPECT_EQ(events.errors, 0u);
         EXPECT_EQ(channel.obstacles(), 0u);
     }
-    channel.outcome(UCS_ERR_CONNECTION_RESET);
-    EXPECT_EQ(events.call, UCS_ERR_CONNECTION_RESET);
+    EXPECT_EQ(channel.outcome(UCS_ERR_CONNECTION_RESET), UCS_ERR_NO_RESOURCE);
+    EXPECT_EQ(events.errors, 1u);
+}
+
+/* The bound of what is kept is back-pressure. */
+TEST_F(ControlChannelTest, UsersWaitForAcknowledgements)
+{
+    channel.set_peer_token(5);
+    std::vector<char> payload(1000);
+    uint32_t          sent = 0;
+    while (channel.obstacles() == 0 && sent < 100000) {
+        channel.am_short(3, 0, payload.data(), 1000);
+        ++sent;
+    }
+    EXPECT_EQ(channel.obstacles(), unsigned{ControlChannel::kUnseen});
+    EXPECT_EQ(lane.taken.size(), sent);
+    EXPECT_LT(sent, 1100u);
+    fuselink::wire::ControlHeader seen{};
+    seen.seen = static_cast<fuselink::wire::MessageNumber>(sent + 1);
+    channel.on_seen(seen); /* what was not sent is not acknowledged */
+    EXPECT_TRUE(channel.has(ControlChannel::kUnseen));
+    seen.seen = static_cast<fuselink::wire::MessageNumber>(sent);
+    channel.on_seen(seen);
+    EXPECT_EQ(channel.obstacles(), 0u);
+    EXPECT_EQ(channel.unseen(), 0u);
+    channel.look_for_room();
+    EXPECT_EQ(events.room, 1u);
+}
+
+TEST_F(ControlChannelTest, TellsWhatHasComeAfterAWhile)
+{
+    parts.host.time = fuselink::sched::Nanos::millis(1);
+    EXPECT_TRUE(channel.take(1, 0, 0, 100));
+    EXPECT_FALSE(parts.timer.empty());
+    for (int i = 0; i < 1000; ++i) {
+        parts.timer.check();
+    }
+    EXPECT_TRUE(lane.taken.empty()); /* it has just come */
+    parts.host.time = fuselink::sched::Nanos::millis(20);
+    for (int i = 0; i < 1000 && !parts.timer.empty(); ++i) {
+        parts.timer.check();
+    }
+    ASSERT_EQ(lane.taken.size(), 1u);
+    fuselink::wire::ControlHeader header;
+    memcpy(&header, lane.taken[0].data(), sizeof(header));
+    EXPECT_EQ(header.type, static_cast<uint8_t>(ControlType::Seen));
+    EXPECT_EQ(header.seen, 1u);
+}
+
+TEST_F(ControlChannelTest, AnAnswerTellsItAsWell)
+{
+    EXPECT_TRUE(channel.take(1, 0, 0, 100));
+    send(1);
+    parts.timer.tell_all();
+    ASSERT_EQ(lane.taken.size(), 1u);
+    fuselink::wire::ControlHeader header;
+    memcpy(&header, lane.taken[0].data(), sizeof(header));
+    EXPECT_EQ(header.seen, 1u);
+}
+
+TEST_F(ControlChannelTest, EndsWithAPeerThatLeavesOneOut)
+{
+    EXPECT_TRUE(channel.take(1, 0, 0, 100));
+    EXPECT_FALSE(channel.take(1, 0, 0, 100)); /* again */
+    EXPECT_EQ(conn.failure(), UCS_OK);
+    EXPECT_FALSE(channel.take(1, 2, 0, 100));
+    EXPECT_EQ(conn.failure(), UCS_ERR_IO_ERROR);
 }
 
 TEST_F(ControlChannelTest, AFlushAsksForWhatIsTheUsers)
 {
     send(1);
     EXPECT_FALSE(channel.unflushed());
-    EXPECT_EQ(channel.am_short(3, 0, nullptr, 0), UCS_OK);
+    channel.am_short(3, 0, nullptr, 0);
     EXPECT_TRUE(channel.unflushed());
     channel.note_flush();
     EXPECT_TRUE(channel.take_unfenced());
@@ -220,12 +298,17 @@ TEST_F(ControlChannelTest, AFlushAsksForWhatIsTheUsers)
     EXPECT_FALSE(channel.take_unfenced());
 }
 
-TEST_F(ControlChannelTest, AMessageThatDoesNotFitIsNotTheUsers)
+/* It is accepted: nobody else is to come before it. */
+TEST_F(ControlChannelTest, AMessageWithoutRoomIsSentLater)
 {
     lane.room = 0;
-    EXPECT_EQ(channel.am_short(3, 0, nullptr, 0), UCS_ERR_NO_RESOURCE);
-    EXPECT_FALSE(channel.unflushed());
+    channel.am_short(3, 0, nullptr, 0);
+    EXPECT_TRUE(channel.unflushed());
     EXPECT_TRUE(channel.has(ControlChannel::kBlocked));
+    EXPECT_FALSE(channel.sent_all());
+    lane.give_room(1);
+    EXPECT_EQ(lane.taken.size(), 1u);
+    EXPECT_TRUE(channel.sent_all());
 }
 
 /* Whatever room there is, messages come in order and once. */
@@ -246,6 +329,97 @@ TEST_F(ControlChannelTest, KeepsTheOrderThroughAnyRoom)
         ASSERT_EQ(mark(lane.taken[i]), i);
     }
     EXPECT_EQ(channel.queue_bytes(), 0u);
+}
+
+/* Two ends whose lanes break again and again, with what they had taken. Each message
+ * comes once, and in order. */
+TEST(ControlChannels, MessagesChangeLanes)
+{
+    struct Side {
+        Side() { events.channel = &channel; }
+
+        FakeConnection conn;
+        NamedRail      rail;
+        Events         events;
+        ChannelParts   parts;
+        ControlChannel channel{conn,         0x1234,      1,
+                               parts.memory, parts.timer, events};
+        std::unique_ptr<FakeLane> lane;
+        size_t   read = 0; /* of the lane, by the other side */
+        uint32_t sent = 0, came = 0;
+    };
+    std::mt19937 random(11);
+    Side         sides[2];
+    const auto   open = [&](Side &side) {
+        side.lane = std::make_unique<FakeLane>();
+        begin_lane(side.channel, *side.lane, side.rail, {64, 1 << 20});
+        side.read = 0;
+        side.lane->room = random() % 20;
+    };
+    const auto read = [&](Side &from, Side &to, size_t most) {
+        while (from.read < from.lane->taken.size() && most-- != 0) {
+            const auto &message = from.lane->taken[from.read++];
+            fuselink::wire::ControlHeader header;
+            ASSERT_TRUE(fuselink::wire::parse(message.data(), message.size(),
+                                              header));
+            if (header.type == static_cast<uint8_t>(ControlType::Seen)) {
+                to.channel.on_seen(header);
+            } else if (fuselink::wire::is_numbered(
+                           static_cast<ControlType>(header.type)) &&
+                       to.channel.take(header.lane, header.number, header.seen,
+                                       message.size())) {
+                fuselink::wire::Flush flush;
+                ASSERT_TRUE(fuselink::wire::parse(message.data(),
+                                                  message.size(), flush));
+                ASSERT_EQ(flush.sn, to.came++);
+            }
+        }
+    };
+    open(sides[0]);
+    open(sides[1]);
+    for (int i = 0; i < 60000 || sides[0].came != sides[1].sent ||
+                    sides[1].came != sides[0].sent; ++i) {
+        ASSERT_LT(i, 200000);
+        Side &side  = sides[random() % 2];
+        Side &other = &side == sides ? sides[1] : sides[0];
+        switch (random() % 16) {
+        case 0:
+            if (random() % 8 == 0 && i < 60000) {
+                side.channel.leave(); /* what was not read is lost */
+                side.channel.set(ControlChannel::kConnecting);
+                open(side);
+            }
+            break;
+        case 1:
+        case 2:
+        case 3:
+            side.lane->give_room(random() % 20);
+            break;
+        case 4:
+            side.parts.timer.tell_all();
+            break;
+        case 5:
+        case 6:
+        case 7:
+            side.channel.look_for_room();
+            read(side, other, random() % 10);
+            break;
+        default:
+            if (i < 60000 && side.channel.queue_bytes() < 10000) {
+                fuselink::wire::Flush message{};
+                message.header.type =
+                    static_cast<uint8_t>(ControlType::PathBroken);
+                message.sn = side.sent++;
+                side.channel.send(&message, sizeof(message), nullptr, 0);
+            }
+        }
+        if (HasFatalFailure()) {
+            return;
+        }
+    }
+    EXPECT_GT(sides[0].sent, 10000u);
+    EXPECT_GT(sides[0].channel.resent(), 0u);
+    EXPECT_FALSE(sides[0].conn.failed() || sides[1].conn.failed());
 }
 
 } // namespace

@@ -2,11 +2,15 @@
 #ifndef FUSELINK_TEST_UNIT_CONN_FAKE_LANE_H
 #define FUSELINK_TEST_UNIT_CONN_FAKE_LANE_H
 
+#include "conn/control_channel.h"
 #include "rail/rail.h"
 #include "ucx.h"
 
+#include "../host/fake_host.h"
+
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <vector>
 
@@ -74,12 +78,15 @@ private:
         return UCS_OK;
     }
 
-    static ucs_status_t am_short(uct_ep_h ep, uint8_t id, uint64_t,
-                                 const void *, unsigned)
+    static ucs_status_t am_short(uct_ep_h ep, uint8_t, uint64_t header,
+                                 const void *payload, unsigned length)
     {
         ucs_status_t status = from(ep).take();
         if (status == UCS_OK) {
-            from(ep).taken.push_back({id});
+            Message message(sizeof(header) + length);
+            memcpy(message.data(), &header, sizeof(header));
+            memcpy(message.data() + sizeof(header), payload, length);
+            from(ep).taken.push_back(message);
         }
         return status;
     }
@@ -141,6 +148,29 @@ public:
 private:
     alignas(fuselink::Rail) std::byte bytes_[sizeof(fuselink::Rail)] = {};
 };
+
+/** What a ControlChannel needs besides. */
+struct ChannelParts {
+    FakeHost                host;
+    fuselink::MessageMemory memory;
+    fuselink::SeenTimer     timer{host};
+};
+
+/** The channel's lane from now on. As all lanes it begins with a hello, which it has
+ *  taken when this returns, if it has room; `lane` does not keep it. */
+inline void begin_lane(fuselink::ControlChannel &channel, FakeLane &lane,
+                       NamedRail &rail, fuselink::ControlChannel::Limits limits =
+                                            {0, 1 << 20})
+{
+    channel.move_to(&lane, rail.rail(), 0, limits);
+    channel.clear(fuselink::ControlChannel::kConnecting);
+    std::vector<uint8_t> hello(sizeof(fuselink::wire::Hello));
+    hello[0] = static_cast<uint8_t>(fuselink::wire::ControlType::Hello);
+    channel.send_first(hello);
+    if (!lane.taken.empty()) {
+        lane.taken.erase(lane.taken.begin());
+    }
+}
 
 /** A user's completion: how often it was told, and what. */
 struct FakeCompletion {

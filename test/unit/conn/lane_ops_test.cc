@@ -19,7 +19,6 @@ public:
     void on_first_taken() override {}
     void on_drained() override {}
     void on_room() override {}
-    void on_call_failed(ucs_status_t) override {}
     void on_lane_error(uct_ep_h, ucs_status_t) override {}
 };
 
@@ -32,9 +31,9 @@ public:
 class LaneOpsTest : public testing::Test {
 protected:
     /* One that the lane has begun. */
-    LaneOp &begin(FakeCompletion &done, bool is_get = false)
+    LaneOp &begin(FakeCompletion &done)
     {
-        LaneOp &op = ops.begin(is_get);
+        LaneOp &op = ops.begin();
         ops.settle(op, UCS_INPROGRESS, user, &done.comp);
         return op;
     }
@@ -42,7 +41,9 @@ protected:
     FakeConnection conn;
     ChannelEvents  channel_events;
     OrderEvents    order_events;
-    ControlChannel channel{conn, 1, channel_events};
+    ChannelParts   parts;
+    ControlChannel channel{conn, 1, 1, parts.memory, parts.timer,
+                           channel_events};
     OrderTracker   order{conn, channel, order_events};
     LaneOps        ops{conn, order};
     PeerUser       user;
@@ -52,7 +53,7 @@ TEST_F(LaneOpsTest, WhatEndsAtOnceTellsNobody)
 {
     FakeCompletion done;
     for (auto status : {UCS_OK, UCS_ERR_NO_RESOURCE}) {
-        LaneOp &op = ops.begin(true);
+        LaneOp &op = ops.begin();
         EXPECT_TRUE(order.ops_open());
         ops.settle(op, status, user, &done.comp);
         EXPECT_FALSE(order.ops_open());
@@ -65,7 +66,7 @@ TEST_F(LaneOpsTest, WhatEndsAtOnceTellsNobody)
 TEST_F(LaneOpsTest, TellsItsUserWhenItEnds)
 {
     FakeCompletion done;
-    LaneOp &op = begin(done, true);
+    LaneOp &op = begin(done);
     EXPECT_EQ(user.open, 1u);
     EXPECT_TRUE(order.ops_open());
     uct_invoke_completion(&op.comp, UCS_ERR_CANCELED);
@@ -73,16 +74,6 @@ TEST_F(LaneOpsTest, TellsItsUserWhenItEnds)
     EXPECT_EQ(done.comp.status, UCS_ERR_CANCELED);
     EXPECT_EQ(user.open, 0u);
     EXPECT_FALSE(order.ops_open());
-}
-
-/* Of operations of the lane only gets are waited for apart: it keeps its order. */
-TEST_F(LaneOpsTest, AMessageIsNoneThatIsCounted)
-{
-    FakeCompletion done;
-    LaneOp &op = begin(done);
-    EXPECT_FALSE(order.ops_open());
-    uct_invoke_completion(&op.comp, UCS_OK);
-    EXPECT_EQ(done.told, 1u);
 }
 
 TEST_F(LaneOpsTest, NobodyIsToldOfAUserThatIsGone)
@@ -99,7 +90,7 @@ TEST_F(LaneOpsTest, EndsWhatARailForgot)
 {
     FakeCompletion done[5];
     for (FakeCompletion &one : done) {
-        begin(one, true);
+        begin(one);
     }
     EXPECT_EQ(ops.open(), 5u);
     ops.end_all(UCS_ERR_CONNECTION_RESET);

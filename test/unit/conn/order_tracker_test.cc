@@ -24,7 +24,6 @@ public:
     void on_first_taken() override {}
     void on_drained() override {}
     void on_room() override {}
-    void on_call_failed(ucs_status_t) override {}
     void on_lane_error(uct_ep_h, ucs_status_t) override {}
 };
 
@@ -38,7 +37,7 @@ public:
 
 class OrderTrackerTest : public testing::Test {
 protected:
-    OrderTrackerTest() { channel.move_to(&lane, rail.rail(), 0); }
+    OrderTrackerTest() { begin_lane(channel, lane, rail); }
 
     ucs_status_t flush(FakeCompletion *done, PeerUser *whose = nullptr)
     {
@@ -64,7 +63,9 @@ protected:
     NamedRail      rail;
     ChannelEvents  channel_events;
     OrderEvents    events;
-    ControlChannel channel{conn, 1, channel_events};
+    ChannelParts   parts;
+    ControlChannel channel{conn, 1, 1, parts.memory, parts.timer,
+                           channel_events};
     OrderTracker   order{conn, channel, events};
 };
 
@@ -122,11 +123,40 @@ TEST_F(OrderTrackerTest, AFlushAsksTheLaneForMessages)
     lane.end_flush();
     EXPECT_EQ(done.told, 1u);
     EXPECT_EQ(second.told, 0u);
-    lane.end_flush(UCS_ERR_CANCELED);
+    lane.end_flush();
     EXPECT_EQ(second.told, 1u);
-    EXPECT_EQ(second.comp.status, UCS_ERR_CANCELED);
+    EXPECT_EQ(second.comp.status, UCS_OK);
     EXPECT_EQ(flush(nullptr), UCS_OK);
     EXPECT_EQ(lane.flush_calls, 2u);
+}
+
+/* Whether it tells when it is destroyed, as one does here, or not: what it took goes
+ * over the next. */
+TEST_F(OrderTrackerTest, AFlushOutlivesItsLane)
+{
+    lane.flushed = UCS_INPROGRESS;
+    channel.note_message();
+    FakeCompletion done, second;
+    EXPECT_EQ(flush(&done), UCS_INPROGRESS);
+    EXPECT_EQ(flush(&second), UCS_INPROGRESS);
+    lane.end_flush(UCS_ERR_CANCELED);
+    EXPECT_EQ(done.told, 0u);
+    order.on_lane_lost();
+    channel.leave();
+    order.resume_flushes();
+    EXPECT_TRUE(order.flushes_wait());
+    FakeLane next;
+    next.flushed = UCS_INPROGRESS;
+    begin_lane(channel, next, rail);
+    order.resume_flushes();
+    EXPECT_FALSE(order.flushes_wait());
+    ASSERT_EQ(next.flushes.size(), 2u);
+    lane.end_flush(UCS_ERR_CANCELED); /* late */
+    EXPECT_EQ(done.told + second.told, 0u);
+    next.end_flush();
+    next.end_flush();
+    EXPECT_EQ(done.told + second.told, 2u);
+    EXPECT_EQ(second.comp.status, UCS_OK);
 }
 
 /* All three, and each may be the last. */

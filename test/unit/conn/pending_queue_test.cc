@@ -20,7 +20,6 @@ public:
     void on_first_taken() override {}
     void on_drained() override {}
     void on_room() override {}
-    void on_call_failed(ucs_status_t) override {}
     void on_lane_error(uct_ep_h, ucs_status_t) override {}
 };
 
@@ -46,7 +45,7 @@ class PendingQueueTest : public testing::Test {
 protected:
     PendingQueueTest()
     {
-        channel.move_to(&lane, rail.rail(), 0);
+        begin_lane(channel, lane, rail);
         queue.attach(one);
         queue.attach(other);
         channel.set(ControlChannel::kBlocked);
@@ -71,7 +70,9 @@ protected:
     NamedRail        rail;
     ChannelEvents    channel_events;
     OrderEvents      order_events;
-    ControlChannel   channel{conn, 1, channel_events};
+    ChannelParts   parts;
+    ControlChannel   channel{conn, 1, 1, parts.memory, parts.timer,
+                           channel_events};
     OrderTracker     order{conn, channel, order_events};
     PendingQueue     queue{conn, channel, order};
     PeerUser         one, other;

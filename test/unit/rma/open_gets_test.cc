@@ -34,7 +34,6 @@ public:
     void on_first_taken() override {}
     void on_drained() override {}
     void on_room() override {}
-    void on_call_failed(ucs_status_t) override {}
     void on_lane_error(uct_ep_h, ucs_status_t) override {}
 };
 
@@ -104,7 +103,9 @@ protected:
     FakeConnection         conn;
     ChannelEvents          channel_events;
     OrderEvents            order_events;
-    ControlChannel         channel{conn, 1, channel_events};
+    ChannelParts   parts;
+    ControlChannel         channel{conn, 1, 1, parts.memory, parts.timer,
+                           channel_events};
     OrderTracker           order{conn, channel, order_events};
     fuselink::RegionTable  regions{host};
     fuselink::GpuCopies    gpu;

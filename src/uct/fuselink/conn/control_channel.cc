@@ -11,22 +11,18 @@ namespace {
 
 constexpr uint8_t kControl = static_cast<uint8_t>(wire::RailAm::Control);
 
-struct PackControl {
-    const void *head;
-    size_t      head_length;
-    const void *body;
-    size_t      body_length;
+constexpr uint8_t kUser    = static_cast<uint8_t>(wire::RailAm::User);
+
+struct Bytes {
+    const void *data;
+    size_t      length;
 };
 
-size_t pack_control(void *dest, void *arg)
+size_t pack_bytes(void *dest, void *arg)
 {
-    auto *p = static_cast<PackControl *>(arg);
-    memcpy(dest, p->head, p->head_length);
-    if (p->body_length != 0) {
-        memcpy(static_cast<char *>(dest) + p->head_length, p->body,
-               p->body_length);
-    }
-    return p->head_length + p->body_length;
+    auto *bytes = static_cast<Bytes *>(arg);
+    memcpy(dest, bytes->data, bytes->length);
+    return bytes->length;
 }
 
 /* Errors of a call, which say nothing of the connection. */
@@ -38,8 +34,11 @@ bool is_callers_error(ucs_status_t status)
 
 } // namespace
 
-ControlChannel::ControlChannel(Connection &conn, uint64_t own, Events &events)
-    : conn_(conn), own_(own), events_(events)
+ControlChannel::ControlChannel(Connection &conn, uint64_t own,
+                               wire::Token token, MessageMemory &memory,
+                               SeenTimer &timer, Events &events)
+    : conn_(conn), own_(own), token_(token), timer_(timer), events_(events),
+      log_(memory)
 {
     hook_.req.func = on_hook;
     hook_.channel  = this;
@@ -47,11 +46,21 @@ ControlChannel::ControlChannel(Connection &conn, uint64_t own, Events &events)
 
 /* --- the lane --- */
 
-void ControlChannel::open(uct_ep_h ep, Rail &rail, uint8_t remote)
+void ControlChannel::begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
+                                const Limits &limits)
 {
-    ep_         = ep;
-    rail_       = &rail;
-    remote_     = remote;
+    ep_     = ep;
+    rail_   = &rail;
+    remote_ = remote;
+    limits_ = limits;
+    ++lane_;
+    log_.rewind();
+}
+
+void ControlChannel::open(uct_ep_h ep, Rail &rail, uint8_t remote,
+                          const Limits &limits)
+{
+    begin_lane(ep, rail, remote, limits);
     for_hellos_ = true;
     clear(kConnecting | kWiring);
     if (rail.by_ep()) {
@@ -59,32 +68,43 @@ void ControlChannel::open(uct_ep_h ep, Rail &rail, uint8_t remote)
     }
 }
 
-void ControlChannel::move_to(uct_ep_h ep, Rail &rail, uint8_t remote)
+void ControlChannel::move_to(uct_ep_h ep, Rail &rail, uint8_t remote,
+                             const Limits &limits)
 {
     if (ep_ != nullptr) {
         uct_ep_pending_purge(ep_, [](uct_pending_req_t *, void *) {}, nullptr);
     }
     hook_.queued = false;
     clear(kBlocked);
-    ep_         = ep;
-    rail_       = &rail;
-    remote_     = remote;
+    begin_lane(ep, rail, remote, limits);
     for_hellos_ = false;
+    if (log_.unsent()) {
+        room_later_ = true;
+        conn_.defer();
+    }
 }
 
 void ControlChannel::leave()
 {
     close();
-    room_later_ = false;
+    room_later_ = taken_ = false;
     clear(kBlocked);
     set(kConnecting);
-    queue_.drop_hellos();
+    hello_.clear();
 }
 
 void ControlChannel::close()
 {
     ep_          = nullptr;
     hook_.queued = false;
+}
+
+void ControlChannel::drop_all()
+{
+    queue_.clear();
+    hello_.clear();
+    log_.clear();
+    seen_due_ = false;
 }
 
 /* --- room --- */
@@ -94,9 +114,20 @@ ucs_status_t ControlChannel::outcome(ucs_status_t status)
     if (status == UCS_ERR_NO_RESOURCE) {
         block();
     } else if (UCS_STATUS_IS_ERR(status) && !is_callers_error(status)) {
-        events_.on_call_failed(status);
+        events_.on_lane_error(ep_, status);
+        return conn_.failed() ? conn_.failure() : UCS_ERR_NO_RESOURCE;
     }
     return status;
+}
+
+/* Inside a call on it. */
+void ControlChannel::lane_failed(ucs_status_t status)
+{
+    if (is_callers_error(status)) {
+        conn_.fail(status); /* the next lane would say the same */
+    } else {
+        events_.on_lane_error(ep_, status);
+    }
 }
 
 /* Nothing is sent until the lane takes messages again. */
@@ -145,19 +176,152 @@ void ControlChannel::look_for_room()
     }
 }
 
-/* --- control messages --- */
+/* --- what is to be sent --- */
 
-ucs_status_t ControlChannel::am_control(uct_pack_callback_t pack, void *arg)
+void ControlChannel::stamp(void *head) const
 {
-    ssize_t sent = uct_ep_am_bcopy(ep_, kControl, pack, arg, 0);
-    return sent >= 0 ? UCS_OK : outcome(static_cast<ucs_status_t>(sent));
+    wire::ControlHeader header;
+    memcpy(&header, head, sizeof(header));
+    header.version = wire::kProtocolVersion;
+    header.session = conn_.session();
+    header.sender  = own_;
+    header.seen    = order_.next();
+    header.lane    = lane_;
+    memcpy(head, &header, sizeof(header));
 }
 
-bool ControlChannel::try_send(uct_ep_h ep, const void *head, size_t head_length,
-                              const void *body, size_t body_length)
+/* A message of the log is about to go: fills in what is of now. */
+void ControlChannel::refresh(uint8_t am_id, char *bytes)
 {
-    PackControl pack{head, head_length, body, body_length};
-    ssize_t sent = uct_ep_am_bcopy(ep, kControl, pack_control, &pack, 0);
+    if (am_id == kUser) {
+        auto *header = reinterpret_cast<wire::UserHeader *>(bytes);
+        header->lane = lane_;
+        header->seen = order_.tell();
+    } else {
+        auto *header = reinterpret_cast<wire::ControlHeader *>(bytes);
+        header->lane = lane_;
+        header->seen = order_.tell();
+    }
+}
+
+bool ControlChannel::may_accept(size_t length)
+{
+    if (log_.has_room(length)) {
+        return true;
+    }
+    set(kUnseen);
+    return false;
+}
+
+/* A control message, stamped. */
+void ControlChannel::append(const void *head, size_t head_length,
+                            const void *body, size_t body_length)
+{
+    char *bytes = log_.reserve(head_length + body_length);
+    memcpy(bytes, head, head_length);
+    if (body_length != 0) {
+        memcpy(bytes + head_length, body, body_length);
+    }
+    auto *header   = reinterpret_cast<wire::ControlHeader *>(bytes);
+    header->number = log_.next_number();
+    log_.commit(kControl, head_length + body_length);
+    committed();
+}
+
+/* The last message of the log is new. */
+void ControlChannel::committed()
+{
+    if (!log_.has_room(limits_.am_bcopy)) {
+        set(kUnseen);
+    }
+    if (!has(kBlocked | kConnecting | kFailed) && !draining_) {
+        draining_ = true; /* a lane that fails in the call may bring us here */
+        while (send_next() && ucs_unlikely(log_.unsent())) {
+        }
+        draining_ = false;
+    }
+}
+
+/* Gives the lane the first message of the log that is not sent. False if it took
+ * none. */
+bool ControlChannel::send_next()
+{
+    MessageLog::Record &record = log_.front_unsent();
+    char               *bytes  = record.bytes();
+    ucs_status_t        status;
+    refresh(record.am_id, bytes);
+    if (record.length <= limits_.am_short) {
+        uint64_t first;
+        memcpy(&first, bytes, sizeof(first));
+        status = uct_ep_am_short(ep_, record.am_id, first, bytes + sizeof(first),
+                                 record.length - sizeof(first));
+    } else if (record.length <= limits_.am_bcopy) {
+        Bytes   message{bytes, record.length};
+        ssize_t sent = uct_ep_am_bcopy(ep_, record.am_id, pack_bytes, &message,
+                                       0);
+        status       = sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
+    } else {
+        /* From the log, where it stays until it has arrived. */
+        constexpr unsigned kHeader = sizeof(wire::UserHeader);
+        const uct_iov_t    iov{bytes + kHeader, record.length - kHeader,
+                               UCT_MEM_HANDLE_NULL, 0, 1};
+        status = uct_ep_am_zcopy(ep_, record.am_id, bytes, kHeader, &iov, 1, 0,
+                                 nullptr);
+        status = status == UCS_INPROGRESS ? UCS_OK : status;
+    }
+    if (ucs_likely(status == UCS_OK)) {
+        log_.note_sent();
+        return true;
+    }
+    if (status == UCS_ERR_NO_RESOURCE) {
+        block();
+    } else {
+        lane_failed(status);
+    }
+    return false;
+}
+
+ssize_t ControlChannel::am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
+                                 size_t most)
+{
+    size_t packed;
+    if (ucs_unlikely(peer_token_ == wire::kNoToken)) {
+        wire::UserMessage own{};
+        char *bytes          = log_.reserve(sizeof(own) + most);
+        own.header.type      = static_cast<uint8_t>(wire::ControlType::User);
+        own.header.number    = log_.next_number();
+        own.am_id            = id;
+        stamp(&own);
+        memcpy(bytes, &own, sizeof(own));
+        packed = pack(bytes + sizeof(own), arg);
+        log_.commit(kControl, sizeof(own) + packed);
+    } else {
+        char *bytes = log_.reserve(sizeof(wire::UserHeader) + most);
+        const wire::UserHeader own{id, 0, peer_token_, log_.next_number(), 0};
+        memcpy(bytes, &own, sizeof(own));
+        packed = pack(bytes + sizeof(own), arg);
+        log_.commit(kUser, sizeof(own) + packed);
+    }
+    committed();
+    note_message();
+    return static_cast<ssize_t>(packed);
+}
+
+void ControlChannel::am_control(uct_pack_callback_t pack, void *arg, size_t most)
+{
+    char        *bytes  = log_.reserve(most);
+    const size_t packed = pack(bytes, arg);
+    stamp(bytes);
+    reinterpret_cast<wire::ControlHeader *>(bytes)->number =
+        log_.next_number();
+    log_.commit(kControl, packed);
+    committed();
+}
+
+bool ControlChannel::try_send(uct_ep_h ep, const void *head, size_t head_length)
+{
+    Bytes   message{head, head_length};
+    ssize_t sent = uct_ep_am_bcopy(ep, kControl, pack_bytes, &message, 0);
     if (sent >= 0) {
         return true;
     }
@@ -168,16 +332,6 @@ bool ControlChannel::try_send(uct_ep_h ep, const void *head, size_t head_length,
     return false;
 }
 
-void ControlChannel::stamp(void *head) const
-{
-    wire::ControlHeader header;
-    memcpy(&header, head, sizeof(header));
-    header.version = wire::kProtocolVersion;
-    header.session = conn_.session();
-    header.sender  = own_;
-    memcpy(head, &header, sizeof(header));
-}
-
 void ControlChannel::send(void *head, size_t head_length, const void *body,
                           size_t body_length)
 {
@@ -185,16 +339,17 @@ void ControlChannel::send(void *head, size_t head_length, const void *body,
         return;
     }
     stamp(head);
-    if (queue_.empty() && !has(kBlocked | kConnecting) && !draining_ &&
-        taken_) {
-        if (try_send(ep_, head, head_length, body, body_length)) {
-            return;
-        }
-        block();
+    const size_t length = head_length + body_length;
+    if (queue_.empty() && taken_ && !draining_ && !log_.unsent() &&
+        !has(kBlocked | kConnecting) && may_accept(length)) {
+        append(head, head_length, body, body_length);
+        return;
     }
-    ControlQueue::Message message(head_length + body_length);
-    PackControl pack{head, head_length, body, body_length};
-    pack_control(message.data(), &pack);
+    ControlQueue::Message message(length);
+    memcpy(message.data(), head, head_length);
+    if (body_length != 0) {
+        memcpy(message.data() + head_length, body, body_length);
+    }
     if (!queue_.push(std::move(message))) {
         ucs_error("fuselink: peer %016lx asks on and takes no answers, of "
                   "which %zu bytes wait: given up", conn_.uuid(),
@@ -204,10 +359,42 @@ void ControlChannel::send(void *head, size_t head_length, const void *body,
     drain();
 }
 
-void ControlChannel::send_first(ControlQueue::Message message)
+void ControlChannel::send_first(std::vector<uint8_t> message)
 {
-    queue_.push_first(std::move(message));
+    hello_ = std::move(message);
     drain();
+}
+
+bool ControlChannel::send_hello()
+{
+    refresh(kControl, reinterpret_cast<char *>(hello_.data()));
+    if (!try_send(ep_, hello_.data(), hello_.size())) {
+        block();
+        return false;
+    }
+    if (has(kConnecting)) {
+        return false; /* it failed: the next one says it anew */
+    }
+    hello_.clear();
+    taken_ = true;
+    return true;
+}
+
+bool ControlChannel::send_seen()
+{
+    wire::Seen message{};
+    message.header.type = static_cast<uint8_t>(wire::ControlType::Seen);
+    stamp(&message);
+    if (!try_send(ep_, &message, sizeof(message))) {
+        block();
+        return false;
+    }
+    if (has(kConnecting)) {
+        return false;
+    }
+    order_.tell();
+    seen_due_ = false;
+    return true;
 }
 
 void ControlChannel::drain()
@@ -217,17 +404,23 @@ void ControlChannel::drain()
     }
     draining_ = true;
     bool taken = taken_;
-    while (!queue_.empty() && !has(kFailed | kConnecting | kBlocked)) {
-        const auto &message = queue_.front();
-        if (!try_send(ep_, message.data(), message.size())) {
-            block();
+    bool goes  = true;
+    while (goes && !has(kFailed | kConnecting | kBlocked)) {
+        if (!hello_.empty()) {
+            goes = send_hello();
+        } else if (!taken_) {
+            break; /* each lane begins with one */
+        } else if (log_.unsent()) {
+            goes = send_next();
+        } else if (!queue_.empty() && may_accept(queue_.front().size())) {
+            const auto &message = queue_.front();
+            append(message.data(), message.size(), nullptr, 0);
+            queue_.pop();
+        } else if (seen_due_) {
+            goes = send_seen();
+        } else {
             break;
         }
-        if (has(kConnecting)) {
-            break; /* it failed: the next one takes the message */
-        }
-        taken_ = true;
-        queue_.pop();
     }
     draining_ = false;
     if (conn_.failed()) {
@@ -237,6 +430,73 @@ void ControlChannel::drain()
         events_.on_first_taken();
     }
     events_.on_drained();
+}
+
+/* --- what comes --- */
+
+bool ControlChannel::take(uint8_t lane, wire::MessageNumber number,
+                          wire::MessageNumber seen, size_t length)
+{
+    switch (order_.take(lane, number, length)) {
+    case MessageOrder::Place::Next:
+        break;
+    case MessageOrder::Place::Again:
+        return false;
+    case MessageOrder::Place::Wrong:
+        ucs_error("fuselink: message %u of peer %016lx comes before message "
+                  "%u: given up", number, conn_.uuid(), order_.next());
+        conn_.fail(UCS_ERR_IO_ERROR);
+        return false;
+    }
+    acknowledged(seen);
+    if (!owes_) {
+        owes_ = true;
+        timer_.owe(*this);
+    }
+    if (ucs_unlikely(order_.tell_now())) {
+        say_seen();
+    }
+    return true;
+}
+
+void ControlChannel::acknowledged(wire::MessageNumber seen)
+{
+    if (!log_.acknowledge(seen)) {
+        return; /* late, over an earlier lane */
+    }
+    if (ucs_unlikely(has(kUnseen)) && log_.has_room(limits_.am_bcopy)) {
+        clear(kUnseen);
+        room_later_ = true; /* not from inside of a rail's callback */
+        conn_.defer();
+    }
+}
+
+void ControlChannel::on_hello(uint8_t lane, wire::MessageNumber seen)
+{
+    order_.begin_lane(lane);
+    acknowledged(seen);
+}
+
+void ControlChannel::on_seen(const wire::ControlHeader &header)
+{
+    acknowledged(header.seen);
+    if (header.flags & wire::kSeenAsk) {
+        say_seen();
+    }
+}
+
+void ControlChannel::say_seen()
+{
+    seen_due_ = true;
+    drain();
+}
+
+void ControlChannel::tell_seen()
+{
+    owes_ = false;
+    if (order_.untold() && !conn_.failed()) {
+        say_seen();
+    }
 }
 
 } // namespace fuselink

@@ -5,22 +5,36 @@
 #include "../rail/lanes.h"
 #include "../rail/rail.h"
 #include "../ucx.h"
+#include "../wire/messages.h"
 #include "connection.h"
 #include "control_queue.h"
+#include "message_log.h"
+#include "message_order.h"
+#include "seen_timer.h"
+
+#include <cstring>
+#include <vector>
 
 namespace fuselink {
 
 /**
  * The lane on which all messages to one peer go, the user's and fuselink's own,
  * and so stay in order: an endpoint on one of our rails, what keeps users from
- * sending there now, and the queue of our own messages that wait for room.
+ * sending there now, and what was accepted and not acknowledged.
+ *
+ * A message that is accepted will be there, whatever becomes of the lane: it is
+ * numbered and kept (MessageLog), and the next lane begins with what the peer has
+ * not acknowledged. The peer takes each number once (MessageOrder). So a change
+ * of lanes needs nothing of the lane that was: what comes late over it is known by
+ * the lane's number. The exceptions are messages that say of the lane how it is, or
+ * that it ends (wire::is_numbered()).
  *
  * Which endpoint it is, others say (Wireup). Between leave() and the next open()
  * there is none: users may not send then, and what is to be said waits.
  *
  * One thread at a time (the worker's).
  */
-class ControlChannel {
+class ControlChannel final : private SeenTimer::Client {
 public:
     /** What the lane tells of. Called from inside of its methods. */
     class Events : public LaneOwner {
@@ -31,8 +45,6 @@ public:
         virtual void on_drained() = 0;
         /** There is room, after the queue had its part. */
         virtual void on_room() = 0;
-        /** It failed in the call of a user. */
-        virtual void on_call_failed(ucs_status_t status) = 0;
     };
 
     /** Reasons not to send now, checked as one branch. */
@@ -40,13 +52,32 @@ public:
         kFailed     = 1,  /* for good */
         kFenced     = 2,  /* earlier bulk operations have not ended */
         kBlocked    = 4,  /* the lane has no room */
-        kConnecting = 8,  /* there is no lane yet */
+        kConnecting = 8,  /* there is no lane now */
         kQueued     = 16, /* requests are pending: what comes now is later */
         kWiring     = 32, /* there is a lane, but users wait for a better */
+        kUnseen     = 64, /* the peer has not acknowledged enough */
     };
 
-    /** @param own the identity of this interface. The others outlive this. */
-    ControlChannel(Connection &conn, uint64_t own, Events &events);
+    /** What one message may have on a lane, bytes; see uct_iface_attr_t. */
+    struct Limits {
+        size_t am_short;
+        size_t am_bcopy;
+    };
+
+    static Limits limits_of(const UctIface &iface)
+    {
+        const auto &attr = iface.attr();
+        return {attr.cap.flags & UCT_IFACE_FLAG_AM_SHORT ?
+                    attr.cap.am.max_short : 0,
+                attr.cap.am.max_bcopy};
+    }
+
+    /** @param own   the identity of this interface
+     *  @param token what the peer is to call this connection; kNoToken: nothing
+     *  The others outlive this. */
+    ControlChannel(Connection &conn, uint64_t own, wire::Token token,
+                   MessageMemory &memory, SeenTimer &timer, Events &events);
+    ~ControlChannel() { timer_.forget(*this); }
     ControlChannel(const ControlChannel &)            = delete;
     ControlChannel &operator=(const ControlChannel &) = delete;
 
@@ -67,42 +98,38 @@ public:
 
     /** The lane is one on which hellos go. Where that is not the rail's best,
      *  users wait: kWiring. */
-    void open(uct_ep_h ep, Rail &rail, uint8_t remote);
+    void open(uct_ep_h ep, Rail &rail, uint8_t remote, const Limits &limits);
     /** It is an endpoint of its own. What waits on the one before for room is
      *  forgotten. */
-    void move_to(uct_ep_h ep, Rail &rail, uint8_t remote);
-    /** It is no more, nothing went over it, and there will be another. */
+    void move_to(uct_ep_h ep, Rail &rail, uint8_t remote, const Limits &limits);
+    /** It is no more, and there will be another. */
     void leave();
     /** It is no more. */
     void close();
 
-    /* The user's messages. A call is for when there is no obstacle; the first
-     * two are the path of a short message. */
-    ucs_status_t am_short(uint8_t id, uint64_t header, const void *payload,
-                          unsigned length)
-    {
-        ucs_status_t status = uct_ep_am_short(ep_, id, header, payload, length);
-        if (ucs_unlikely(status != UCS_OK)) {
-            return outcome(status);
-        }
-        note_message();
-        return UCS_OK;
-    }
-    ssize_t am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
-                     unsigned flags)
-    {
-        ssize_t sent = uct_ep_am_bcopy(ep_, id, pack, arg, flags);
-        if (ucs_unlikely(sent < 0)) {
-            return outcome(static_cast<ucs_status_t>(sent));
-        }
-        note_message();
-        return sent;
-    }
-    /** The same for a message of fuselink's that belongs to an operation of a
-     *  user: it is not queued. */
-    ucs_status_t am_control(uct_pack_callback_t pack, void *arg);
+    /* Lanes are counted, by either side; the numbers wrap around. */
+    uint8_t     lane() const { return lane_; }
+    uint8_t     peer_lane() const { return order_.lane(); }
+    wire::Token token() const { return token_; }
+    void        set_peer_token(wire::Token token) { peer_token_ = token; }
 
-    /** What a call on the lane returned, with its consequences. */
+    /** False: a message of so many bytes has to wait, as kUnseen says then. While
+     *  there is no obstacle one that fits a copied message is accepted always. */
+    bool may_accept(size_t length);
+
+    /* The user's messages. A call is for when there is no obstacle, and is always
+     * accepted then: what the lane has no room for now, it sends later. */
+    void    am_short(uint8_t id, uint64_t header, const void *payload,
+                     unsigned length);
+    /** As UCT's: returns the bytes that were packed, no more than `most`. */
+    ssize_t am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
+                     size_t most);
+    /** The same for a message of fuselink's that belongs to an operation of a
+     *  user. It begins with a wire::ControlHeader whose type is filled in. */
+    void    am_control(uct_pack_callback_t pack, void *arg, size_t most);
+
+    /** What an operation of the lane's NIC returned, with its consequences. An
+     *  operation that broke the lane may be tried again. */
     ucs_status_t outcome(ucs_status_t status);
 
     /* A flush asks the lane only for what is the user's. fuselink's own messages
@@ -124,26 +151,46 @@ public:
     /** As Connection::send_control(). */
     void send(void *head, size_t head_length, const void *body,
               size_t body_length);
-    /** A hello: goes ahead of what waits. */
-    void send_first(ControlQueue::Message message);
+    /** A hello: goes ahead of what waits, in place of one that waits itself. */
+    void send_first(std::vector<uint8_t> message);
     /** Fills in what is the same for all control messages of the connection. */
     void stamp(void *head) const;
-    /** Sends one on an endpoint to the peer, which need not be the lane's. False
-     *  if that has no room. One that fails takes everything: nothing will ever
-     *  be sent there. */
-    bool try_send(uct_ep_h ep, const void *head, size_t head_length,
-                  const void *body = nullptr, size_t body_length = 0);
+    /** Sends one that has no number on an endpoint to the peer, which need not be
+     *  the lane's. False if that has no room. One that fails takes everything:
+     *  nothing will ever be sent there. */
+    bool try_send(uct_ep_h ep, const void *head, size_t head_length);
 
     /** Sends what waits, as far as there is room. */
     void drain();
+    /** All that was accepted was given to the lane. */
+    bool sent_all() const { return !log_.unsent(); }
     /** From progress: looks for room where nothing else tells of it. */
     void look_for_room();
-    /** Some lane has taken a message. */
+    /** The lane has taken a message. */
     bool taken() const { return taken_; }
     /** Our own messages that wait. */
     bool   queue_empty() const { return queue_.empty(); }
     size_t queue_bytes() const { return queue_.bytes(); }
-    void   clear_queue() { queue_.clear(); }
+    /** The connection has failed: nothing more is to be sent. */
+    void   drop_all();
+
+    /* What comes. Untrusted. */
+
+    /** A numbered message over the peer's lane of that number. False: it was here
+     *  before, or is out of order, for which the connection fails. */
+    bool take(uint8_t lane, wire::MessageNumber number, wire::MessageNumber seen,
+              size_t length);
+    /** A hello over that lane. */
+    void on_hello(uint8_t lane, wire::MessageNumber seen);
+    /** A wire::Seen. */
+    void on_seen(const wire::ControlHeader &header);
+    /** The peer hears what came as soon as the lane takes it. */
+    void say_seen();
+
+    /** Messages that the peer has not acknowledged. */
+    size_t unseen() const { return log_.messages(); }
+    /** Bytes that were sent again on other lanes, since the beginning. */
+    uint64_t resent() const { return log_.resent(); }
 
 private:
     struct Hook { /* our request on the lane's pending queue */
@@ -153,27 +200,79 @@ private:
         bool              running = false; /* inside on_hook() */
     };
 
+    void begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
+                    const Limits &limits);
     void block();
     void room();
+    void append(const void *head, size_t head_length, const void *body,
+                size_t body_length);
+    void committed();
+    bool send_next();
+    bool send_hello();
+    bool send_seen();
+    void refresh(uint8_t am_id, char *bytes);
+    void acknowledged(wire::MessageNumber seen);
+    void lane_failed(ucs_status_t status);
+
+    void tell_seen() override;
 
     static ucs_status_t on_hook(uct_pending_req_t *req);
 
-    Connection    &conn_;
-    const uint64_t own_;
-    Events        &events_;
-    unsigned       obstacles_  = 0;
-    uct_ep_h       ep_         = nullptr;
-    Rail          *rail_       = nullptr;
-    uint8_t        remote_     = 0;
-    bool           for_hellos_ = false;
-    bool           unflushed_  = false;
-    bool           unfenced_   = false;
-    bool           taken_      = false;
-    bool           draining_   = false;
-    bool           room_later_ = false; /* look for room from progress */
-    Hook           hook_{};
-    ControlQueue   queue_;
+    Connection       &conn_;
+    const uint64_t    own_;
+    const wire::Token token_;
+    SeenTimer        &timer_;
+    Events           &events_;
+    unsigned          obstacles_  = 0;
+    uct_ep_h          ep_         = nullptr;
+    Rail             *rail_       = nullptr;
+    Limits            limits_{};
+    wire::Token       peer_token_ = wire::kNoToken;
+    uint8_t           remote_     = 0;
+    uint8_t           lane_       = 0;
+    bool              for_hellos_ = false;
+    bool              unflushed_  = false;
+    bool              unfenced_   = false;
+    bool              taken_      = false;
+    bool              draining_   = false;
+    bool              room_later_ = false; /* look for room from progress */
+    bool              owes_       = false; /* the timer tells what came */
+    bool              seen_due_   = false; /* it is to be told now */
+    Hook              hook_{};
+    MessageLog        log_;
+    MessageOrder      order_;
+    ControlQueue      queue_;
+    std::vector<uint8_t> hello_; /* goes first */
 };
+
+/* The path of a short message. */
+inline void ControlChannel::am_short(uint8_t id, uint64_t header,
+                                     const void *payload, unsigned length)
+{
+    if (ucs_unlikely(peer_token_ == wire::kNoToken)) {
+        struct {
+            wire::UserMessage own;
+            uint64_t          header;
+        } head{};
+        head.own.header.type = static_cast<uint8_t>(wire::ControlType::User);
+        head.own.am_id       = id;
+        head.header          = header;
+        stamp(&head);
+        append(&head, sizeof(head), payload, length);
+    } else {
+        const size_t size  = sizeof(wire::UserHeader) + sizeof(header) + length;
+        char        *bytes = log_.reserve(size);
+        const wire::UserHeader own{id, 0, peer_token_, log_.next_number(), 0};
+        memcpy(bytes, &own, sizeof(own));
+        memcpy(bytes + sizeof(own), &header, sizeof(header));
+        if (length != 0) { /* payload may be null else */
+            memcpy(bytes + sizeof(own) + sizeof(header), payload, length);
+        }
+        log_.commit(static_cast<uint8_t>(wire::RailAm::User), size);
+        committed();
+    }
+    note_message();
+}
 
 } // namespace fuselink
 

@@ -61,27 +61,12 @@ bool ControlQueue::push(Message message)
     return true;
 }
 
-void ControlQueue::push_first(Message message)
-{
-    bytes_ += message.size();
-    messages_.push_front(std::move(message));
-}
-
 void ControlQueue::pop()
 {
     const Message &message = messages_.front();
     bytes_        -= message.size();
     answer_bytes_ -= is_answer(message) ? message.size() : 0;
     messages_.pop_front();
-}
-
-void ControlQueue::drop_hellos()
-{
-    std::erase_if(messages_, [this](const Message &message) {
-        const bool hello = type_of(message) == wire::ControlType::Hello;
-        bytes_ -= hello ? message.size() : 0;
-        return hello;
-    });
 }
 
 void ControlQueue::clear()

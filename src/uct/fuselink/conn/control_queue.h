@@ -30,16 +30,12 @@ public:
     /** False, and the message is dropped, if it is an answer beyond
      *  kMaxAnswers. */
     [[nodiscard]] bool push(Message message);
-    /** In front of all others: a hello. */
-    void push_first(Message message);
 
     bool           empty() const { return messages_.empty(); }
     /** The next one; stays where it is until pop(), whatever is pushed. */
     const Message &front() const { return messages_.front(); }
     void           pop();
 
-    /** The hellos, which name a lane that is no more. */
-    void drop_hellos();
     void clear();
 
     /** Of all messages, and of the answers among them. */

@@ -3,7 +3,7 @@
 
 namespace fuselink {
 
-LaneOp &LaneOps::begin(bool is_get)
+LaneOp &LaneOps::begin()
 {
     LaneOp &op = ops_.take();
     op.live    = true;
@@ -12,10 +12,7 @@ LaneOp &LaneOps::begin(bool is_get)
     op.ops       = this;
     op.user      = nullptr;
     op.user_comp = nullptr;
-    op.epoch.reset();
-    if (is_get) {
-        op.epoch = order_.begin_op();
-    }
+    op.epoch     = order_.begin_op();
     return op;
 }
 
@@ -30,9 +27,7 @@ void LaneOps::settle(LaneOp &op, ucs_status_t status, PeerUser &user,
     }
     const auto epoch = op.epoch;
     end(op);
-    if (epoch) {
-        order_.end_op(*epoch);
-    }
+    order_.end_op(epoch);
 }
 
 void LaneOps::end(LaneOp &op)
@@ -55,9 +50,7 @@ void LaneOps::on_end(uct_completion_t *comp)
     if (told != nullptr) {
         uct_invoke_completion(told, status);
     }
-    if (epoch) {
-        ops.order_.end_op(*epoch);
-    }
+    ops.order_.end_op(epoch);
 }
 
 void LaneOps::forget(const PeerUser &user)

@@ -10,13 +10,12 @@
 #include "user.h"
 
 #include <cstddef>
-#include <optional>
 
 namespace fuselink {
 
 class LaneOps;
 
-/** A message, or a get of the lane's own NIC, that uses the user's memory. */
+/** A get of the lane's own NIC, which writes to the user's memory. */
 struct LaneOp {
     uct_completion_t  comp; /* first: UCX gives back a pointer to it */
     LaneOps          *ops = nullptr;
@@ -24,7 +23,7 @@ struct LaneOp {
     uct_completion_t *user_comp = nullptr; /* may be null */
     LaneOp           *next_free = nullptr;
     bool              live = false;
-    std::optional<Epochs::Id> epoch; /* of a get */
+    Epochs::Id        epoch = 0;
 };
 
 /**
@@ -41,7 +40,7 @@ public:
     LaneOps &operator=(const LaneOps &) = delete;
 
     /** One that is about to be given to the lane, with its `comp`. */
-    LaneOp &begin(bool is_get);
+    LaneOp &begin();
     /** What the lane returned for it: it is under way, or over by now. */
     void settle(LaneOp &op, ucs_status_t status, PeerUser &user,
                 uct_completion_t *comp);

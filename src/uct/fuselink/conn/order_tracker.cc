@@ -18,6 +18,9 @@ OrderTracker::~OrderTracker()
     for (FlushOp *op : flushes_) {
         delete op;
     }
+    for (LaneFlush *flush : at_lanes_) {
+        delete flush; /* of a lane that is gone, and has not told */
+    }
 }
 
 void OrderTracker::end_op(Epochs::Id id)
@@ -152,6 +155,7 @@ void OrderTracker::on_lane_fenced(uct_completion_t *comp)
     auto         *fence = reinterpret_cast<LaneFence *>(comp);
     OrderTracker *order = fence->order;
     --order->lane_fences_;
+    order->lane_puts_ |= UCS_STATUS_IS_ERR(comp->status); /* who knows */
     delete fence;
     order->events_.on_bulk_free();
 }
@@ -222,12 +226,97 @@ void OrderTracker::on_ack(const void *data, size_t length)
     events_.on_bulk_free();
 }
 
+OrderTracker::LaneFlush *OrderTracker::begin_lane_flush(FlushOp *op)
+{
+    auto *flush = new LaneFlush{{}, this, op};
+    arm(flush->comp, on_lane_flushed);
+    at_lanes_.push_back(flush);
+    return flush;
+}
+
+void OrderTracker::end_lane_flush(LaneFlush *flush)
+{
+    at_lanes_.erase(std::find(at_lanes_.begin(), at_lanes_.end(), flush));
+    delete flush;
+}
+
 void OrderTracker::on_lane_flushed(uct_completion_t *comp)
 {
-    auto *op            = reinterpret_cast<FlushOp *>(comp);
+    auto *flush         = reinterpret_cast<LaneFlush *>(comp);
+    OrderTracker &order = *flush->order;
+    FlushOp      *op    = flush->op;
     ucs_status_t status = comp->status;
-    --op->order->lane_flushes_;
-    op->order->flush_step(op, status);
+    order.end_lane_flush(flush);
+    if (op == nullptr) {
+        return;
+    }
+    op->lane = nullptr;
+    if (UCS_STATUS_IS_ERR(status) && !order.conn_.failed()) {
+        /* The lane broke, and may say so later. The messages go on. */
+        op->wait_lane = true;
+        ++order.flushes_again_;
+        order.conn_.defer();
+        return;
+    }
+    --order.lane_flushes_;
+    order.note_lane_flushed(op->lane_puts);
+    order.flush_step(op, status);
+}
+
+void OrderTracker::on_lane_lost()
+{
+    for (FlushOp *op : flushes_) {
+        if (op->lane != nullptr) {
+            op->lane->op  = nullptr; /* it may tell when it is destroyed, or not */
+            op->lane      = nullptr;
+            op->wait_lane = true;
+            ++flushes_again_;
+        }
+    }
+}
+
+/* So many puts of the lane's NIC, at least, have arrived. */
+void OrderTracker::note_lane_flushed(uint64_t puts)
+{
+    if (puts == lane_puts_sent_) {
+        lane_puts_ = lane_put_fence_ = false;
+    }
+}
+
+void OrderTracker::resume_flushes()
+{
+    if (ucs_likely(flushes_again_ == 0) ||
+        channel_.has(ControlChannel::kConnecting) || !channel_.sent_all()) {
+        return;
+    }
+    for (size_t i = 0; i < flushes_.size(); ++i) {
+        FlushOp *op = flushes_[i];
+        if (!op->wait_lane) {
+            continue;
+        }
+        LaneFlush   *flush  = begin_lane_flush(op);
+        ucs_status_t status = uct_ep_flush(channel_.ep(), 0, &flush->comp);
+        if (status == UCS_INPROGRESS) {
+            op->lane = flush;
+        } else {
+            end_lane_flush(flush);
+        }
+        if (status == UCS_ERR_NO_RESOURCE) {
+            conn_.defer();
+            return;
+        }
+        if (UCS_STATUS_IS_ERR(status)) {
+            channel_.outcome(status); /* this one is no better */
+            return;
+        }
+        op->wait_lane = false;
+        --flushes_again_;
+        if (status == UCS_OK) {
+            --lane_flushes_;
+            flush_step(op, UCS_OK);
+            i = SIZE_MAX; /* others may have ended with it: from the start */
+        }
+    }
 }
 
 void OrderTracker::flush_step(FlushOp *op, ucs_status_t status)
@@ -298,8 +387,9 @@ ucs_status_t OrderTracker::flush(PeerUser *user, uct_completion_t *comp,
     /* Pending requests came before the flush, which must not pass them; but
      * it may be one of them itself. */
     bool ask_lane = channel_.unflushed() || lane_flushes_ != 0;
-    if ((ask_lane && channel_.has(ControlChannel::kBlocked |
-                                  ControlChannel::kConnecting)) ||
+    if ((ask_lane && (channel_.has(ControlChannel::kBlocked |
+                                   ControlChannel::kConnecting) ||
+                      !channel_.sent_all())) ||
         (channel_.has(ControlChannel::kQueued) && !from_queue)) {
         return UCS_ERR_NO_RESOURCE;
     }
@@ -314,6 +404,7 @@ ucs_status_t OrderTracker::flush(PeerUser *user, uct_completion_t *comp,
                 return channel_.outcome(status);
             }
             channel_.note_flush();
+            note_lane_flushed(lane_puts_sent_);
         }
         return ops_open() || acks_.puts_open() ?
                    UCS_INPROGRESS : UCS_OK;
@@ -321,16 +412,21 @@ ucs_status_t OrderTracker::flush(PeerUser *user, uct_completion_t *comp,
 
     /* Not a fast path: a flush waits for the network anyway. */
     auto *op = new FlushOp{};
-    arm(op->comp, on_lane_flushed);
-    op->order   = this;
-    op->owner   = user;
-    op->user    = comp;
-    op->status  = UCS_OK;
-    op->waiting = 1;
+    op->owner     = user;
+    op->user      = comp;
+    op->status    = UCS_OK;
+    op->waiting   = 1;
+    op->lane_puts = lane_puts_sent_;
 
     ucs_status_t status = UCS_OK;
     if (ask_lane) {
-        status = uct_ep_flush(channel_.ep(), 0, &op->comp);
+        LaneFlush *flush = begin_lane_flush(op);
+        status           = uct_ep_flush(channel_.ep(), 0, &flush->comp);
+        if (status == UCS_INPROGRESS) {
+            op->lane = flush;
+        } else {
+            end_lane_flush(flush);
+        }
     }
     if (status == UCS_INPROGRESS) {
         channel_.note_flush();
@@ -339,6 +435,8 @@ ucs_status_t OrderTracker::flush(PeerUser *user, uct_completion_t *comp,
     } else if (status != UCS_OK) {
         delete op;
         return channel_.outcome(status);
+    } else if (ask_lane) {
+        note_lane_flushed(lane_puts_sent_);
     }
     if (ops_open()) {
         op->boundary   = epochs_.boundary();

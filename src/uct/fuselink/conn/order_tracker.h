@@ -53,7 +53,11 @@ public:
     /** A put has gone as a message. */
     void       put_sent() { acks_.put_sent(); }
     /** A put has been given to the lane's NIC. */
-    void       lane_put_sent() { lane_puts_ = true; }
+    void       lane_put_sent()
+    {
+        lane_puts_ = true;
+        ++lane_puts_sent_;
+    }
     /** In front of such a put. */
     ucs_status_t before_lane_put();
     /** Behind each put or get that has begun. */
@@ -67,6 +71,18 @@ public:
      *  answers. */
     void on_request(const void *data, size_t length);
     void on_ack(const void *data, size_t length);
+
+    /* Another lane. */
+
+    /** Puts of the lane's NIC have been sent of which nobody knows whether they
+     *  arrived: with the lane the connection ends. */
+    bool lane_puts_open() const { return lane_puts_ || lane_fences_ != 0; }
+    /** The lane is being destroyed, and there will be another. */
+    void on_lane_lost();
+    /** What was sent on the lane that broke was sent again: flushes of users that
+     *  asked it go on with this one. From progress. */
+    void resume_flushes();
+    bool flushes_wait() const { return flushes_again_ != 0; }
 
     /* Fences. */
 
@@ -106,24 +122,34 @@ public:
     void forget(const PeerUser &user);
 
 private:
+    struct FlushOp;
+    struct LaneFlush { /* for one operation, on one lane */
+        uct_completion_t comp; /* first: UCX gives back a pointer to it */
+        OrderTracker    *order;
+        FlushOp         *op; /* null: it does not wait for this any more */
+    };
     struct FlushOp {
-        uct_completion_t  comp; /* first; of the lane's flush */
-        OrderTracker     *order;
+        LaneFlush        *lane; /* under way */
         PeerUser         *owner;
         uct_completion_t *user; /* null once it was told */
         Epochs::Id        boundary;
         uint64_t          last_put;
+        uint64_t          lane_puts; /* sent before it */
         int               waiting;
         bool              wait_epoch;
         bool              wait_puts;
+        bool              wait_lane; /* there is to be another one */
         ucs_status_t      status;
     };
 
     void check_waiters();
     void repeat_fence();
     void flush_lane();
+    void note_lane_flushed(uint64_t puts);
     void hold_bulk();
     void request_ack();
+    LaneFlush *begin_lane_flush(FlushOp *op);
+    void       end_lane_flush(LaneFlush *flush);
     void flush_step(FlushOp *op, ucs_status_t status);
     void end_flush(FlushOp *op, ucs_status_t status);
 
@@ -138,13 +164,16 @@ private:
     PutAcks                acks_;
     bool                   strict_          = false;
     bool                   strict_used_     = false;
-    bool                   lane_puts_       = false; /* since a fence */
+    bool                   lane_puts_       = false; /* since a fence or flush */
+    uint64_t               lane_puts_sent_  = 0;
     bool                   lane_put_fence_  = false; /* one since the last put */
     unsigned               lane_fences_     = 0; /* flushes for one, not ended */
     bool                   lane_fence_due_  = false; /* one that has not begun */
     bool                   hello_fence_due_ = false;
     unsigned               lane_flushes_    = 0; /* of users, not ended */
+    unsigned               flushes_again_   = 0; /* of which the lane broke */
     std::vector<FlushOp *> flushes_;
+    std::vector<LaneFlush *> at_lanes_;
 };
 
 } // namespace fuselink

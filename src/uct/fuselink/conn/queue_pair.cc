@@ -6,9 +6,9 @@ namespace fuselink {
 using wire::LinkStep;
 
 QueuePair::QueuePair(Connection &connection, Endpoints &endpoints, Rail &rail,
-                     const wire::RailRecord &remote, Use use)
+                     const wire::RailRecord &remote, Use use, uint8_t turn)
     : connection_(connection), endpoints_(endpoints), rail_(rail),
-      remote_(remote), use_(use)
+      remote_(remote), use_(use), turn_(turn)
 {
 }
 
@@ -131,6 +131,7 @@ void QueuePair::say(LinkStep step, const std::vector<uint8_t> &address)
     message.rail   = remote_.index;
     message.from   = rail_.index();
     message.use    = static_cast<uint8_t>(use_);
+    message.turn   = turn_;
     message.length = static_cast<uint8_t>(address.size());
     send(connection_, step, message, address);
 }
@@ -141,6 +142,7 @@ void QueuePair::decline(Connection &connection, const wire::RailAddr &question)
     message.rail = question.from;
     message.from = question.rail;
     message.use  = question.use;
+    message.turn = question.turn;
     send(connection, LinkStep::Refuse, message, {});
 }
 
@@ -179,6 +181,7 @@ void QueuePair::ask()
 bool QueuePair::meant(const wire::RailAddr &message) const
 {
     return message.use == static_cast<uint8_t>(use_) &&
+           message.turn == turn_ &&
            message.rail == rail_.index() && message.from == remote_.index;
 }
 

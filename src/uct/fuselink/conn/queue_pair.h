@@ -38,9 +38,10 @@ class QueuePair {
 public:
     using Use = wire::LinkUse;
 
-    /** The other arguments outlive this. */
+    /** @param turn of several for the same use one after the other: which
+     *  The other arguments outlive this. */
     QueuePair(Connection &connection, Endpoints &endpoints, Rail &rail,
-              const wire::RailRecord &remote, Use use);
+              const wire::RailRecord &remote, Use use, uint8_t turn = 0);
     ~QueuePair();
     QueuePair(const QueuePair &)            = delete;
     QueuePair &operator=(const QueuePair &) = delete;
@@ -110,6 +111,7 @@ private:
     Rail            &rail_;
     wire::RailRecord remote_;
     const Use        use_;
+    const uint8_t    turn_;
     State            state_     = State::Idle;
     bool             connected_ = false;
     bool             again_     = false; /* it was reset */

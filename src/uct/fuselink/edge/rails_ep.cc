@@ -56,17 +56,16 @@ void RailsEp::set_ops(uct_iface_ops_t &ops)
     };
     ops.ep_am_short_iov = uct_base_ep_am_short_iov;
     ops.ep_am_bcopy     = [](uct_ep_h ep, uint8_t id, uct_pack_callback_t pack,
-                         void *arg, unsigned flags) -> ssize_t {
+                         void *arg, unsigned) -> ssize_t {
         UCT_CHECK_AM_ID(id);
-        return peer(ep).am_bcopy(id, pack, arg, flags);
+        return peer(ep).am_bcopy(id, pack, arg);
     };
     ops.ep_am_zcopy = [](uct_ep_h ep, uint8_t id, const void *header,
                          unsigned header_length, const uct_iov_t *iov,
-                         size_t iovcnt, unsigned flags,
-                         uct_completion_t *comp) {
+                         size_t iovcnt, unsigned, uct_completion_t *) {
         UCT_CHECK_AM_ID(id);
-        return peer(ep).messages().am_zcopy(from(ep).user_, id, header, header_length,
-                                 iov, iovcnt, flags, comp);
+        return peer(ep).messages().am_zcopy(id, header, header_length, iov,
+                                            iovcnt);
     };
     ops.ep_put_short = [](uct_ep_h ep, const void *buffer, unsigned length,
                           uint64_t remote_addr, uct_rkey_t rkey) {

@@ -247,7 +247,7 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
                                     [](const auto &rail) {
         return !rail->traits().routed_by_ip && !rail->standby;
     });
-    constexpr size_t kUser = sizeof(wire::UserHeader); /* if wrapped */
+    constexpr size_t kUser = sizeof(wire::UserMessage); /* in front of it */
     auto &am     = attr->cap.am;
     am.max_short = am.max_bcopy = am.max_zcopy = am.max_hdr = am.max_iov =
         SIZE_MAX;
@@ -257,7 +257,7 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
         const uct_iface_attr_t &lane = rail->control().attr();
         /* Where no queue pair is left, messages go as the hello went. */
         const auto &spare = rail->hello().attr().cap.am;
-        /* With UCT's header it has to fit a copied message, if wrapped. */
+        /* One that is too long for the rail with what is in front is copied. */
         am.max_short = std::min({am.max_short, lane.cap.am.max_short,
                                  spare.max_short,
                                  lane.cap.am.max_bcopy - kUser,

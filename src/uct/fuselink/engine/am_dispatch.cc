@@ -11,7 +11,8 @@ AmDispatch::AmDispatch(const Host &host, uct_base_iface_t &owner,
       peers_(peers), gets_(gets), loads_(loads), copies_(copies),
       watching_(watching)
 {
-    release_user_desc_.cb = release_user_desc;
+    release_desc_[0].cb = release_desc<wire::UserHeader>;
+    release_desc_[1].cb = release_desc<wire::UserMessage>;
 }
 
 ucs_status_t AmDispatch::receive(Rail &rail)
@@ -20,7 +21,7 @@ ucs_status_t AmDispatch::receive(Rail &rail)
         wire::RailAm      id;
         uct_am_callback_t cb;
     } kHandlers[] = {
-        {wire::RailAm::Wrapped, on_wrapped},
+        {wire::RailAm::User, on_user},
         {wire::RailAm::Control, on_control},
         {wire::RailAm::Chunk, on_chunk},
         {wire::RailAm::Data, on_data},
@@ -28,10 +29,9 @@ ucs_status_t AmDispatch::receive(Rail &rail)
     Port &port = ports_.emplace_back(Port{this, &rail});
     for (const UctIface *iface : {&rail.control(), &rail.hello()}) {
         ucs_status_t status = UCS_OK;
-        /* The user may set handlers at any time: look them up per message. */
         for (uint8_t id = 0; id < UCT_AM_ID_MAX && status == UCS_OK; ++id) {
-            status = uct_iface_set_am_handler(iface->handle(), id, on_user,
-                                              &owner_.am[id], 0);
+            status = uct_iface_set_am_handler(iface->handle(), id, on_unknown,
+                                              &port, 0);
         }
         for (const auto &handler : kHandlers) {
             if (status == UCS_OK) {
@@ -47,15 +47,15 @@ ucs_status_t AmDispatch::receive(Rail &rail)
     return UCS_OK;
 }
 
-ucs_status_t AmDispatch::on_user(void *arg, void *data, size_t length,
-                                 unsigned flags)
+ucs_status_t AmDispatch::on_unknown(void *arg, void *, size_t, unsigned)
 {
-    auto *handler = static_cast<uct_am_handler_t *>(arg);
-    return handler->cb(handler->arg, data, length, flags);
+    ucs_error("fuselink: message of a kind that there is not on rail %s: dropped",
+              static_cast<Port *>(arg)->rail->name().c_str());
+    return UCS_OK;
 }
 
-ucs_status_t AmDispatch::on_wrapped(void *arg, void *data, size_t length,
-                                    unsigned flags)
+ucs_status_t AmDispatch::on_user(void *arg, void *data, size_t length,
+                                 unsigned flags)
 {
     auto &[dispatch, rail] = *static_cast<Port *>(arg);
     wire::UserHeader header;
@@ -65,30 +65,60 @@ ucs_status_t AmDispatch::on_wrapped(void *arg, void *data, size_t length,
                   rail->name().c_str());
         return UCS_OK;
     }
-    constexpr size_t kHeader = sizeof(header);
+    Peer *peer = dispatch->peers_.find_token(header.token);
+    if (ucs_unlikely(peer == nullptr || !peer->take(header, length))) {
+        return UCS_OK;
+    }
+    return dispatch->deliver<wire::UserHeader>(header.am_id, data, length, flags);
+}
+
+/* Of a peer that has not been told its token. */
+ucs_status_t AmDispatch::on_user_message(Peer &peer, void *data, size_t length,
+                                         unsigned flags)
+{
+    wire::UserMessage message;
+    if (!wire::parse(data, length, message) ||
+        message.am_id >= UCT_AM_ID_MAX) {
+        ucs_error("fuselink: malformed message of peer %016lx: dropped",
+                  peer.uuid());
+        return UCS_OK;
+    }
+    if (!peer.take(message.header, length)) {
+        return UCS_OK;
+    }
+    return deliver<wire::UserMessage>(message.am_id, data, length, flags);
+}
+
+/* What is behind a Header goes to the user. The user may set handlers at any time:
+ * they are looked up per message. */
+template <typename Header>
+ucs_status_t AmDispatch::deliver(uint8_t am_id, void *data, size_t length,
+                                 unsigned flags)
+{
+    constexpr size_t kHeader = sizeof(Header);
     if (flags & UCT_CB_PARAM_FLAG_DESC) {
         /* The user may keep the message and release it later by the hook in
          * front of the headroom that it was promised. Counted from the
          * user's data that is kHeader bytes into the rail's own headroom,
          * so the rail's hook stays intact and ours leads to it. */
         auto **hook = reinterpret_cast<uct_recv_desc_t **>(
-            static_cast<char *>(data) + kHeader -
-            dispatch->rx_headroom_ - sizeof(void *));
-        *hook = &dispatch->release_user_desc_;
+            static_cast<char *>(data) + kHeader - rx_headroom_ -
+            sizeof(void *));
+        *hook = &release_desc_[kHeader != sizeof(wire::UserHeader)];
     }
-    const uct_am_handler_t &handler = dispatch->owner_.am[header.am_id];
+    const uct_am_handler_t &handler = owner_.am[am_id];
     return handler.cb(handler.arg, static_cast<char *>(data) + kHeader,
                       length - kHeader, flags);
 }
 
-void AmDispatch::release_user_desc(uct_recv_desc_t *, void *desc)
+template <typename Header>
+void AmDispatch::release_desc(uct_recv_desc_t *, void *desc)
 {
-    uct_iface_release_desc(static_cast<char *>(desc) -
-                           sizeof(wire::UserHeader));
+    uct_iface_release_desc(static_cast<char *>(desc) - sizeof(Header));
 }
 
 ucs_status_t AmDispatch::on_control(void *arg, void *data, size_t length,
-                                    unsigned)
+                                    unsigned flags)
 {
     auto &[dispatch, rail] = *static_cast<Port *>(arg);
     wire::ControlHeader header;
@@ -107,6 +137,9 @@ ucs_status_t AmDispatch::on_control(void *arg, void *data, size_t length,
         ucs_debug("fuselink: control message %d of unknown session %u of "
                   "peer %016lx", header.type, header.session, header.sender);
         return UCS_OK;
+    }
+    if (header.type == static_cast<uint8_t>(wire::ControlType::User)) {
+        return dispatch->on_user_message(*peer, data, length, flags);
     }
     peer->on_control(header, data, length);
     return UCS_OK;

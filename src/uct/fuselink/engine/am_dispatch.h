@@ -43,18 +43,24 @@ private:
         Rail       *rail;
     };
 
+    static ucs_status_t on_unknown(void *arg, void *data, size_t length,
+                                   unsigned flags);
     static ucs_status_t on_user(void *arg, void *data, size_t length,
                                 unsigned flags);
-    static ucs_status_t on_wrapped(void *arg, void *data, size_t length,
-                                   unsigned flags);
     static ucs_status_t on_control(void *arg, void *data, size_t length,
                                    unsigned flags);
     static ucs_status_t on_chunk(void *arg, void *data, size_t length,
                                  unsigned flags);
     static ucs_status_t on_data(void *arg, void *data, size_t length,
                                 unsigned flags);
-    static void         release_user_desc(uct_recv_desc_t *self, void *desc);
+    template <typename Header>
+    static void release_desc(uct_recv_desc_t *self, void *desc);
 
+    ucs_status_t on_user_message(Peer &peer, void *data, size_t length,
+                                 unsigned flags);
+    template <typename Header>
+    ucs_status_t deliver(uint8_t am_id, void *data, size_t length,
+                         unsigned flags);
     void note_landed(Rail &rail, uint64_t peer, uint64_t length);
 
     const Host       &host_;
@@ -68,9 +74,10 @@ private:
     const Watching   &watching_;
     std::deque<Port>  ports_; /* stay where they are */
 
-    /* Stands in front of the user's headroom of messages that the user keeps
-     * (see on_wrapped). Stays where it is: descriptors point to it. */
-    uct_recv_desc_t release_user_desc_{};
+    /* Stand in front of the user's headroom of messages that the user keeps (see
+     * deliver()), by the header in front of them. Stay where they are: descriptors
+     * point to them. */
+    uct_recv_desc_t release_desc_[2]{};
 };
 
 } // namespace fuselink

@@ -18,8 +18,9 @@ Engine::Engine(Host &host, uct_base_iface_t &owner, RegionTable &regions,
       rotation_(static_cast<uint32_t>(rails_.uuid()),
                 !is_policy(settings, "single")),
       peers_(rails_.uuid(),
-             [this](uint64_t uuid, uint32_t session) {
-                 return std::make_unique<Peer>(peer_context(), uuid, session);
+             [this](uint64_t uuid, uint32_t session, wire::Token token) {
+                 return std::make_unique<Peer>(peer_context(), uuid, session,
+                                               token);
              }),
       plans_(rails_, peers_, is_policy(settings, "plan") ||
                                     is_policy(settings, "auto")),
@@ -48,6 +49,8 @@ PeerContext Engine::peer_context()
             .loads         = loads_,
             .gets          = gets_,
             .connect_timer = connect_timer_,
+            .messages      = messages_,
+            .seen_timer    = seen_timer_,
             .bulk          = bulk_context(),
             .registry      = peers_,
             .deferred      = peers_,

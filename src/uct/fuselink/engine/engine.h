@@ -74,6 +74,9 @@ public:
         if (ucs_unlikely(!connect_timer_.empty())) {
             connect_timer_.check(host_.now());
         }
+        if (!seen_timer_.empty()) {
+            seen_timer_.check();
+        }
         if (ucs_unlikely(!room_.empty())) {
             count += room_.serve(host_.now());
         }
@@ -83,6 +86,7 @@ public:
     /** Arms the wake-up; UCS_ERR_BUSY if there is something to do first. */
     ucs_status_t arm(unsigned events)
     {
+        seen_timer_.tell_all();
         bool busy = peers_.has_deferred() || room_.due() ||
                     connect_timer_.open() || copies_.busy(); /* they do not tell */
         return busy ? UCS_ERR_BUSY : poller_.arm(events);
@@ -135,6 +139,8 @@ private:
     LoadView        loads_{host_};
     RoomQueue       room_;
     ConnectTimer    connect_timer_{host_};
+    MessageMemory   messages_;
+    SeenTimer       seen_timer_{host_};
     sched::Rotation rotation_;
     Watching        watching_;
     PeerTable       peers_;

@@ -13,6 +13,7 @@ void PeerTable::clear()
     for (const auto &peer : gone_) {
         peer->abandon();
     }
+    tokens_ = {}; /* nobody takes messages any more */
     peers_.clear();
     gone_.clear();
 }
@@ -22,8 +23,10 @@ Peer *PeerTable::add(uint64_t uuid)
     if (++last_session_ == 0) { /* means "not known" on the wire */
         ++last_session_;
     }
-    auto &slot = peers_[uuid];
-    slot       = make_(uuid, last_session_);
+    const wire::Token token = tokens_.reserve();
+    auto             &slot  = peers_[uuid];
+    slot                    = make_(uuid, last_session_, token);
+    tokens_.set(token, *slot);
     return slot.get();
 }
 
@@ -35,10 +38,22 @@ void PeerTable::retire(Peers::iterator it)
     peers_.erase(it);
 }
 
+/* A peer goes on with a connection that is no more here: it has lost its lane just
+ * when it was to be told. */
+void PeerTable::reject(const wire::Hello &hello, const wire::RailTable &table)
+{
+    if ((hello.header.flags & wire::kHelloResume) == 0) {
+        return; /* late */
+    }
+    gone_.push_back(make_(table.uuid, hello.receiver, wire::kNoToken));
+    gone_.back()->reject(hello, table);
+}
+
 /* Only from run_deferred(): no code of a peer is on the stack. */
 void PeerTable::bury(Peer *peer)
 {
     std::erase(deferred_, peer);
+    tokens_.release(peer->token());
     auto it = peers_.find(peer->uuid());
     if (it != peers_.end() && it->second.get() == peer) {
         peers_.erase(it);
@@ -88,8 +103,7 @@ ucs_status_t PeerTable::connect(const wire::RailTable &address, Peer *&peer)
     }
     ucs_status_t status = peer->connect(address);
     if (status != UCS_OK && is_new) {
-        std::erase(deferred_, peer);
-        peers_.erase(address.uuid);
+        bury(peer);
     } else if (status != UCS_OK) {
         peer->fail(status);
     }
@@ -112,7 +126,8 @@ void PeerTable::on_hello(const wire::ControlHeader &header, const void *data,
     }
     Peer *known = find_session(table.uuid, header.session);
     if (known != nullptr && known->failed()) {
-        return; /* from before the failure, of which the peer is told */
+        known->on_hello_late(); /* the peer is told, perhaps once more */
+        return;
     }
     auto it    = peers_.find(table.uuid);
     Peer *peer = it != peers_.end() ? it->second.get() : nullptr;
@@ -122,13 +137,17 @@ void PeerTable::on_hello(const wire::ControlHeader &header, const void *data,
     }
     if (peer == nullptr) {
         if (hello.receiver != 0) {
-            return; /* to a connection that is no more */
+            reject(hello, table);
+            return;
         }
         peer = add(table.uuid);
     } else if (known == nullptr && hello.receiver != peer->session()) {
-        if (hello.receiver != 0 ||
-            (peer->peer_session() != 0 &&
-             wire::session_before(header.session, peer->peer_session()))) {
+        if (hello.receiver != 0) {
+            reject(hello, table);
+            return;
+        }
+        if (peer->peer_session() != 0 &&
+            wire::session_before(header.session, peer->peer_session())) {
             return; /* late */
         }
         if (peer->peer_session() != 0) {

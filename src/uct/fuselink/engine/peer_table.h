@@ -10,6 +10,7 @@
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "../wire/messages.h"
+#include "token_table.h"
 
 #include <functional>
 #include <memory>
@@ -29,8 +30,8 @@ class PeerTable final : public PeerRegistry,
                         public BulkSenders {
 public:
     /** Makes the connection to a peer, with our number for it. */
-    using Make = std::function<std::unique_ptr<Peer>(uint64_t uuid,
-                                                     uint32_t session)>;
+    using Make = std::function<std::unique_ptr<Peer>(
+        uint64_t uuid, uint32_t session, wire::Token token)>;
     using Peers = std::unordered_map<uint64_t, std::unique_ptr<Peer>>;
 
     /** @param own the identity of this interface */
@@ -46,6 +47,8 @@ public:
     void on_hello(const wire::ControlHeader &header, const void *data,
                   size_t length);
 
+    /** The connection that we have told a peer to call so; null if it is gone. */
+    Peer *find_token(wire::Token token) const { return tokens_.find(token); }
     /** The connection that a peer means, which may have failed here; null if
      *  there is none. */
     Peer *find_session(uint64_t uuid, uint32_t session) const;
@@ -79,6 +82,7 @@ private:
 
     Peer *add(uint64_t uuid);
     void  retire(Peers::iterator it);
+    void  reject(const wire::Hello &hello, const wire::RailTable &table);
     void  bury(Peer *peer);
 
     const uint64_t      own_;
@@ -87,6 +91,7 @@ private:
     std::vector<Slot>   gone_; /* failed, not closed yet */
     std::vector<Peer *> deferred_;
     uint32_t            last_session_ = 0;
+    TokenTable          tokens_;
 };
 
 } // namespace fuselink

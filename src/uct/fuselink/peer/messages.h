@@ -4,9 +4,7 @@
 
 #include "../conn/connection.h"
 #include "../conn/control_channel.h"
-#include "../conn/lane_ops.h"
 #include "../conn/pending_queue.h"
-#include "../conn/user.h"
 #include "../memory/region.h"
 #include "../relay/gpu_copies.h"
 #include "../ucx.h"
@@ -14,9 +12,10 @@
 namespace fuselink {
 
 /**
- * The user's active messages, but for the plain short ones: those have
- * ControlChannel::am_short() and am_bcopy(). They keep their order because all go
- * over the one lane.
+ * The user's active messages, where there is more to them than to give them to the
+ * ControlChannel. Those that UCT calls zcopy are copied as well: a message is kept
+ * until the peer has acknowledged it, and its user would wait as long for memory of
+ * his own.
  *
  * The operations are UCT's, with its contract. One thread at a time (the
  * worker's).
@@ -27,36 +26,27 @@ public:
     static constexpr size_t kMaxUserHeader = 504;
     static constexpr size_t kMaxIov        = 16;
 
+    /** @param max_message bytes of the longest that is copied by UCT's rules */
     Messages(Connection &conn, ControlChannel &channel, PendingQueue &pending,
-             LaneOps &ops, NicMemory &nics, GpuCopies &copies)
-        : conn_(conn), channel_(channel), pending_(pending), ops_(ops),
-          nics_(nics), copies_(copies)
+             GpuCopies &copies, size_t max_message)
+        : conn_(conn), channel_(channel), pending_(pending), copies_(copies),
+          max_message_(max_message)
     {
     }
 
-    /* Of any id, and with an obstacle or without. */
     ucs_status_t am_short(uint8_t id, uint64_t header, const void *payload,
                           unsigned length);
-    ssize_t      am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
-                          unsigned flags);
-    ucs_status_t am_zcopy(PeerUser &user, uint8_t id, const void *header,
-                          unsigned header_len, const uct_iov_t *iov,
-                          size_t iovcnt, unsigned flags,
-                          uct_completion_t *comp);
+    ssize_t      am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg);
+    /** Is complete when it returns. */
+    ucs_status_t am_zcopy(uint8_t id, const void *header, unsigned header_len,
+                          const uct_iov_t *iov, size_t iovcnt);
 
 private:
-    ucs_status_t wrapped_short(uint8_t id, uint64_t header,
-                               const void *payload, unsigned length);
-    ucs_status_t am_copied(uint8_t id, const void *header,
-                           size_t header_length, const uct_iov_t *iov,
-                           size_t iovcnt);
-
     Connection     &conn_;
     ControlChannel &channel_;
     PendingQueue   &pending_;
-    LaneOps        &ops_;
-    NicMemory      &nics_;
     GpuCopies      &copies_;
+    const size_t    max_message_;
 };
 
 } // namespace fuselink

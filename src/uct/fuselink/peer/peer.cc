@@ -5,9 +5,11 @@
 
 namespace fuselink {
 
-Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session)
+Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session,
+           wire::Token token)
     : Connection(uuid, session), deferred_(context.deferred),
-      channel_(*this, context.rails.uuid(), *this),
+      channel_(*this, context.rails.uuid(), token, context.messages,
+               context.seen_timer, *this),
       order_(*this, channel_, *this), pending_(*this, channel_, order_),
       ops_(*this, order_),
       endpoints_(*this, context.lanes, context.poller,
@@ -25,7 +27,8 @@ Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session)
               context.registry),
       wireup_(*this, endpoints_, channel_, order_, bulk_, context.rails,
               context.host, context.connect_timer),
-      messages_(*this, channel_, pending_, ops_, context.nics, context.copies),
+      messages_(*this, channel_, pending_, context.copies,
+                context.rails.max_message()),
       cancellation_(*this, context.host, pending_, order_, bulk_, gets_),
       teardown_(*this, endpoints_, channel_, wireup_, pending_, order_, ops_,
                 gets_, bulk_, context.host, context.iface)
@@ -41,6 +44,9 @@ Peer::~Peer()
 void Peer::run_deferred()
 {
     wireup_.run_deferred();
+    if (!failed() && wireup_.lost() != UCS_OK) {
+        teardown_.on_channel_broken(wireup_.lost());
+    }
     if (!failed()) {
         order_.begin_hello_fence();
     }
@@ -49,6 +55,7 @@ void Peer::run_deferred()
     if (!failed()) {
         order_.begin_lane_fence();
         channel_.drain();
+        order_.resume_flushes();
         pending_.dispatch();
     }
     if (!failed() && !bulk_.run_deferred()) {
@@ -113,17 +120,23 @@ void Peer::on_drained()
         fail(UCS_ERR_UNREACHABLE); /* the peer has heard our table */
         return;
     }
+    if (ucs_unlikely(order_.flushes_wait())) {
+        defer();
+    }
     target_.serve_waiting();
 }
 
 void Peer::on_lane_error(uct_ep_h ep, ucs_status_t status)
 {
-    if (teardown_.on_lane_error(ep) || wireup_.on_hello_error(ep)) {
+    if (teardown_.on_lane_error(ep)) {
         return;
     }
-    if (ep == channel_.ep()) {
+    if (ep == channel_.ep() && (failed() || order_.lane_puts_open() ||
+                                ops_.open() != 0)) {
+        /* Of what the lane's own NIC did, nobody knows what has arrived. */
         teardown_.on_channel_broken(status);
-    } else if (!wireup_.on_error(ep) && !bulk_.on_path_error(ep, status)) {
+    } else if (!wireup_.on_error(ep, status) &&
+               !bulk_.on_path_error(ep, status)) {
         fail(status);
     }
 }
@@ -137,6 +150,9 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
     if (failed() && type != ControlType::Goodbye &&
         type != ControlType::GetDone) {
         return; /* it was told, or will be */
+    }
+    if (!failed() && wire::is_numbered(type) && !take(header, length)) {
+        return;
     }
     switch (type) {
     case ControlType::GetReq:
@@ -197,10 +213,15 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
         }
         return;
     }
+    case ControlType::Seen:
+        channel_.on_seen(header);
+        wireup_.on_seen();
+        return;
     case ControlType::Goodbye:
         return teardown_.on_goodbye(header, data, length);
-    case ControlType::Hello:
-        break; /* handled above, where the peer may not be known yet */
+    case ControlType::Hello: /* handled above, where the peer may not be known */
+    case ControlType::User:  /* yet; and where there is the user's handler */
+        break;
     }
     ucs_debug("fuselink: control message of unknown type %d from %016lx",
               header.type, uuid());
@@ -235,6 +256,14 @@ void Peer::fail(ucs_status_t status)
     defer();
 }
 
+void Peer::on_hello_late()
+{
+    if (!closed_) {
+        teardown_.say_again();
+        defer();
+    }
+}
+
 void Peer::fail_as_told(ucs_status_t status)
 {
     teardown_.on_given_up();
@@ -248,10 +277,6 @@ void Peer::advance()
         return;
     }
     if (!teardown_.begun()) {
-        if (teardown_.awaits_goodbye()) {
-            defer();
-            return;
-        }
         tear_down();
     }
     if (!teardown_.advance()) {
@@ -267,7 +292,7 @@ void Peer::advance()
 void Peer::tear_down()
 {
     teardown_.begin();
-    channel_.clear_queue();
+    channel_.drop_all();
     target_.clear();
     keys_.clear();
     bulk_.fail(failure());
@@ -292,7 +317,7 @@ void Peer::abandon()
         channel_.set(ControlChannel::kFailed);
     }
     teardown_.abandon(had_failed);
-    channel_.clear_queue();
+    channel_.drop_all();
     target_.clear();
     bulk_.fail(failure());
     bulk_.cancel_in_flight(true);

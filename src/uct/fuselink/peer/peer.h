@@ -55,7 +55,10 @@ class Peer final : public Connection,
                    private KeySource,
                    private RxPaths {
 public:
-    Peer(const PeerContext &context, uint64_t uuid, uint32_t session);
+    /** @param token what the peer is to call this connection in front of its
+     *               messages; kNoToken: nothing */
+    Peer(const PeerContext &context, uint64_t uuid, uint32_t session,
+         wire::Token token);
     ~Peer();
     Peer(const Peer &)            = delete;
     Peer &operator=(const Peer &) = delete;
@@ -81,20 +84,17 @@ public:
     ucs_status_t am_short(uint8_t id, uint64_t header, const void *payload,
                           unsigned length)
     {
-        if (ucs_unlikely(channel_.obstacles() != 0 || wire::is_own_id(id))) {
+        if (ucs_unlikely(channel_.obstacles() != 0)) {
             return messages_.am_short(id, header, payload, length);
         }
-        return channel_.am_short(id, header, payload, length);
+        channel_.am_short(id, header, payload, length);
+        return UCS_OK;
     }
-    ssize_t am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
-                     unsigned flags)
+    ssize_t am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg)
     {
-        if (ucs_unlikely(channel_.obstacles() != 0 || wire::is_own_id(id))) {
-            return messages_.am_bcopy(id, pack, arg, flags);
-        }
-        return channel_.am_bcopy(id, pack, arg, flags);
+        return messages_.am_bcopy(id, pack, arg);
     }
-    /** All but short messages. */
+    /** Messages without copying by UCT's rules. */
     Messages     &messages() { return messages_; }
     /** Puts and gets. */
     RmaInitiator &rma() { return rma_; }
@@ -108,6 +108,20 @@ public:
      *  for messages would cost a round trip for nothing. */
     ucs_status_t fence(bool of_interface);
     ucs_status_t check(unsigned flags, uct_completion_t *comp);
+
+    /** A message of the user's has come. False if it is to be dropped: it was here
+     *  before. */
+    bool take(const wire::UserHeader &header, size_t length)
+    {
+        return ucs_likely(!failed()) &&
+               channel_.take(header.lane, header.number, header.seen, length);
+    }
+    bool take(const wire::ControlHeader &header, size_t length)
+    {
+        return ucs_likely(!failed()) &&
+               channel_.take(header.lane, header.number, header.seen, length);
+    }
+    wire::Token token() const { return channel_.token(); }
 
     /* Incoming control messages; header.sender is this peer and the session
      * is that of this connection. */
@@ -149,6 +163,15 @@ public:
     }
     void on_lane_error(uct_ep_h ep, ucs_status_t status) override;
 
+    /** A hello to a connection that has failed. */
+    void on_hello_late();
+    /** This is a connection that the peer believes to have: it is told that there
+     *  is none. For nothing else. */
+    void reject(const wire::Hello &hello, const wire::RailTable &table)
+    {
+        wireup_.on_rejected(hello, table);
+        fail_as_told(UCS_ERR_CONNECTION_RESET);
+    }
     /** Fails because the peer itself has given this connection up. */
     void fail_as_told(ucs_status_t status);
     /** The interface closes: all operations end now. */
@@ -199,10 +222,6 @@ private:
     void on_first_taken() override { wireup_.on_first_taken(); }
     void on_drained() override;
     void on_room() override { pending_.dispatch(); }
-    void on_call_failed(ucs_status_t status) override
-    {
-        teardown_.on_call_failed(status);
-    }
     void on_users_free() override { pending_.dispatch(); }
     void on_bulk_free() override { bulk_.pump(); }
 

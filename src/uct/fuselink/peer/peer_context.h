@@ -2,7 +2,9 @@
 #ifndef FUSELINK_PEER_PEER_CONTEXT_H
 #define FUSELINK_PEER_PEER_CONTEXT_H
 
+#include "../conn/message_log.h"
 #include "../conn/peer_registry.h"
+#include "../conn/seen_timer.h"
 #include "../host/host.h"
 #include "../load/load_view.h"
 #include "../memory/region.h"
@@ -50,6 +52,8 @@ struct PeerContext {
     LoadView         &loads;
     GetTable         &gets;
     ConnectTimer     &connect_timer;
+    MessageMemory    &messages;
+    SeenTimer        &seen_timer;
     BulkContext       bulk;
     PeerRegistry     &registry;
     DeferredPeers    &deferred;

@@ -12,9 +12,6 @@ constexpr sched::Nanos kLeaveTime = sched::Nanos::seconds(10);
 constexpr sched::Nanos kQuietTime = sched::Nanos::millis(500);
 /* How long to try to tell a peer that nothing here depends on. */
 constexpr sched::Nanos kTellTime = sched::Nanos::seconds(2);
-/* From the end of a stream to the goodbye that was sent before it by another NIC,
- * behind what is queued there. */
-constexpr sched::Nanos kGoodbyeTime = sched::Nanos::millis(200);
 /* For the last words to leave this process. */
 constexpr sched::Nanos kFlushTime = sched::Nanos::seconds(1);
 
@@ -47,12 +44,18 @@ void Teardown::on_channel_broken(ucs_status_t status)
 {
     channel_failure_.broken = true;
     goodbye_.said = goodbye_.said_stopped = false;
-    fail_with_channel(status, false);
+    if (!conn_.failed()) {
+        channel_failure_.status = status;
+        note_open();
+    }
+    conn_.fail(status);
 }
 
-void Teardown::on_call_failed(ucs_status_t status)
+void Teardown::say_again()
 {
-    fail_with_channel(status, true);
+    channel_failure_.broken = must_tell_ = true;
+    goodbye_                = {};
+    tell_until_             = host_.now() + kTellTime;
 }
 
 void Teardown::note_open()
@@ -60,49 +63,21 @@ void Teardown::note_open()
     had_open_ = order_.ops_open() || ops_.open() != 0;
 }
 
-void Teardown::fail_with_channel(ucs_status_t status, bool in_call)
-{
-    if (!conn_.failed()) {
-        channel_failure_.status = status;
-        channel_failure_.at     = host_.now();
-        note_open();
-        if (in_call) {
-            say_channel_failed();
-        }
-    }
-    conn_.fail(status);
-}
-
-void Teardown::say_channel_failed()
-{
-    ucs_warn("fuselink: rail %s, over which messages go to peer %016lx, has "
-             "failed (%s): the connection has failed, and programs that do not "
-             "handle that, as those with MPI, may wait for ever",
-             channel_.rail()->name().c_str(), conn_.uuid(),
-             ucs_status_string(channel_failure_.status));
-    why_said_ = true;
-}
-
-bool Teardown::awaits_goodbye() const
-{
-    return channel_failure_.status != UCS_OK && !why_said_ &&
-           !theirs_.left && channel_.rail()->traits().stream &&
-           host_.now() < channel_failure_.at + kGoodbyeTime;
-}
-
 /* Before users hear of it, who may end the program. One that has endpoints to a
  * peer that is silent may wait for it, also where nothing of its own is open;
  * without endpoints nobody does. */
 void Teardown::say_why()
 {
-    if (why_said_) {
-        return;
-    }
     const bool silent = channel_failure_.status != UCS_OK &&
                         !pending_.users().empty();
     if (!theirs_.closed) {
         if (silent) {
-            say_channel_failed();
+            ucs_warn("fuselink: no rail takes messages to peer %016lx any more; "
+                     "rail %s was the last (%s): the connection has failed, and "
+                     "programs that do not handle that, as those with MPI, may "
+                     "wait for ever", conn_.uuid(),
+                     channel_.rail()->name().c_str(),
+                     ucs_status_string(channel_failure_.status));
         }
     } else if (had_open_) {
         ucs_warn("fuselink: peer %016lx has closed its interface with "

@@ -27,7 +27,6 @@ namespace fuselink {
  * other side is told that nothing more will come. Only that ends its gets: the
  * memory of a get that has ended belongs to the user again.
  *
- *     awaits_goodbye()   perhaps the peer leaves in order, and says so soon
  *     begin()            says why it has failed; times
  *     (the owner drops what was not sent)
  *     tell()             users hear of it
@@ -49,23 +48,19 @@ public:
 
     /** The peer itself has given the connection up. */
     void on_given_up() { theirs_.left = must_tell_ = true; }
+    /** The peer has not heard of it, and has another lane. */
+    void say_again();
     /** A wire::Goodbye, untrusted. */
     void on_goodbye(const wire::ControlHeader &header, const void *data,
                     size_t length);
     /** An endpoint broke: the one for the last words; false if it is not. */
     bool on_lane_error(uct_ep_h ep);
-    /** The lane of messages broke. */
+    /** The lane of messages broke, and there is no other. */
     void on_channel_broken(ucs_status_t status);
-    /** It failed in a call of the user, which may end the program when it hears
-     *  of that. */
-    void on_call_failed(ucs_status_t status);
 
     /* In this order, from progress. */
 
     bool begun() const { return begun_; }
-    /** A peer that leaves in order says so before its streams end, but over the
-     *  NIC of its own messages: of ours the end may be seen first. */
-    bool awaits_goodbye() const;
     void begin();
     void tell();
     /** True when the endpoints may be closed: nothing is under way. */
@@ -92,7 +87,6 @@ private:
     struct ChannelFailure { /* if that was why */
         bool         broken = false;
         ucs_status_t status = UCS_OK;
-        sched::Nanos at;
     };
     struct Goodbye { /* ours */
         bool         said         = false;
@@ -105,8 +99,6 @@ private:
     };
 
     void     note_open();
-    void     fail_with_channel(ucs_status_t status, bool in_call);
-    void     say_channel_failed();
     void     say_why();
     void     tell_users();
     bool     take_leave(sched::Nanos now);
@@ -134,7 +126,6 @@ private:
     bool              abandoned_ = false; /* with the interface */
     bool              must_tell_ = false; /* the other side may wait for us */
     bool              had_open_  = false; /* operations, when it failed */
-    bool              why_said_  = false;
     sched::Nanos      until_;      /* then it ends, come what may */
     sched::Nanos      tell_until_; /* and then if nothing is open */
 };

@@ -8,8 +8,6 @@ namespace {
 
 using wire::ControlType;
 
-constexpr uint8_t kControl = static_cast<uint8_t>(wire::RailAm::Control);
-
 wire::PutData put_header(uint64_t remote, RemoteKey &key)
 {
     wire::PutData header{};
@@ -58,10 +56,9 @@ struct RmaInitiator::PutMessage {
     size_t              length;
 };
 
-/* Leaves in `message.length` what was sent. */
-ucs_status_t RmaInitiator::put_message(PutMessage &message)
+/* Leaves in `message.length` what was sent, at most `most`. */
+void RmaInitiator::put_message(PutMessage &message, size_t most)
 {
-    channel_.stamp(&message.header);
     auto pack = [](void *dest, void *arg) {
         auto *p   = static_cast<PutMessage *>(arg);
         auto *out = static_cast<char *>(dest) + sizeof(p->header);
@@ -73,13 +70,9 @@ ucs_status_t RmaInitiator::put_message(PutMessage &message)
         }
         return sizeof(p->header) + p->length;
     };
-    ucs_status_t status = channel_.am_control(pack, &message);
-    if (status != UCS_OK) {
-        return status;
-    }
+    channel_.am_control(pack, &message, sizeof(message.header) + most);
     order_.put_sent();
     order_.op_begun();
-    return UCS_OK;
 }
 
 /* The key for small puts and gets by the NIC of the lane;
@@ -158,7 +151,7 @@ ucs_status_t RmaInitiator::lane_get(PeerUser &user, void *buffer, size_t length,
     if (!copy && (memh == nullptr || length > cap.max_zcopy)) {
         return UCS_ERR_UNSUPPORTED;
     }
-    LaneOp &op = ops_.begin(true);
+    LaneOp &op = ops_.begin();
     ucs_status_t status;
     if (copy) {
         status = uct_ep_get_bcopy(channel_.ep(), copy_in, buffer, length,
@@ -199,7 +192,8 @@ ucs_status_t RmaInitiator::put_short(const void *buffer, unsigned length,
     }
     PutMessage message{put_header(remote, key), nullptr, nullptr, buffer,
                        length};
-    return put_message(message);
+    put_message(message, length);
+    return UCS_OK;
 }
 
 ssize_t RmaInitiator::put_bcopy(uct_pack_callback_t cb, void *arg, uint64_t remote,
@@ -216,10 +210,7 @@ ssize_t RmaInitiator::put_bcopy(uct_pack_callback_t cb, void *arg, uint64_t remo
         return lane_put_bcopy(cb, arg, remote, rkey);
     }
     PutMessage message{put_header(remote, key), cb, arg, nullptr, 0};
-    status = put_message(message);
-    if (status != UCS_OK) {
-        return status;
-    }
+    put_message(message, rails_.max_put_bcopy());
     return static_cast<ssize_t>(message.length);
 }
 
@@ -270,23 +261,12 @@ ucs_status_t RmaInitiator::request_get(PeerUser &user, Get &get,
     request.region_id      = key.region.id;
     request.region_key     = key.region.key;
     name_region(request, get, region, key.on_gpu);
-    channel_.stamp(&request);
-    /* A lane that fails inside the call ends operations, and their users may
-     * begin and end others: count this one first, and look again after. */
-    get.epoch    = order_.begin_op();
-    get.user     = &user;
+    get.epoch = order_.begin_op();
+    get.user  = &user;
     ++user.open;
-    ssize_t sent = uct_ep_am_bcopy(channel_.ep(), kControl, pack_get, &request,
-                                   0);
-    if (sent >= 0) {
-        order_.op_begun();
-        return UCS_INPROGRESS;
-    }
-    if (gets_.find(op) == &get) {
-        get.comp = nullptr; /* the status tells */
-        gets_.end(get, UCS_OK);
-    }
-    return channel_.outcome(static_cast<ucs_status_t>(sent));
+    channel_.am_control(pack_get, &request, sizeof(request));
+    order_.op_begun();
+    return UCS_INPROGRESS;
 }
 
 ucs_status_t RmaInitiator::get_bcopy(PeerUser &user, uct_unpack_callback_t unpack,
@@ -304,7 +284,7 @@ ucs_status_t RmaInitiator::get_bcopy(PeerUser &user, uct_unpack_callback_t unpac
     uct_rkey_t rkey = lane_rkey(key);
     if (rkey != UCT_INVALID_RKEY &&
         length <= channel_.rail()->control().attr().cap.get.max_bcopy) {
-        LaneOp &op = ops_.begin(true);
+        LaneOp &op = ops_.begin();
         status     = uct_ep_get_bcopy(channel_.ep(), unpack, arg, length,
                                       remote, rkey, &op.comp);
         ops_.settle(op, status, user, comp);

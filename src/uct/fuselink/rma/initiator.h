@@ -68,7 +68,7 @@ private:
     ucs_status_t lane_get(PeerUser &user, void *buffer, size_t length,
                           uint64_t remote, Region *region, RemoteKey &key,
                           uct_completion_t *comp);
-    ucs_status_t put_message(PutMessage &message);
+    void         put_message(PutMessage &message, size_t most);
     ucs_status_t request_get(PeerUser &user, Get &get, const wire::OpId &op,
                              const Region *region, uint64_t remote,
                              RemoteKey &key);

@@ -21,32 +21,47 @@ namespace fuselink::wire {
 static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
-inline constexpr uint8_t kProtocolVersion = 7;
+inline constexpr uint8_t kProtocolVersion = 8;
 
-/* fuselink's own active message ids on a rail. All others are the user's:
- * those messages travel as they are, without a header. UCP uses 1 to 28. */
+/* fuselink's own active message ids on a rail; there are no others. */
 enum class RailAm : uint8_t {
-    Wrapped = 0,  /* UserHeader, then a user's message whose id is taken */
+    User    = 0,  /* UserHeader, then a message of the user's */
     Control = 29, /* ControlHeader, then one of the structs below */
     Chunk   = 30, /* ChunkLanded: follows a chunk of a get on the same rail */
     Data    = 31, /* DataPart, then bytes */
 };
 
-/** True for the ids above: a user's message with that id is wrapped. */
-constexpr bool is_own_id(uint8_t id)
+/* Messages to one peer are numbered, the user's and fuselink's own together, so
+ * that they may change rails: those that were not acknowledged are sent again,
+ * and the receiver takes each once and in order. Of the numbers 16 bits travel,
+ * which is enough while fewer than half of 65,536 are not acknowledged. */
+using MessageNumber = uint16_t;
+
+/** How far `number` is ahead of `next`; negative: it came before. */
+constexpr int message_distance(MessageNumber number, MessageNumber next)
 {
-    return static_cast<uint8_t>(id - 1) >=
-           static_cast<uint8_t>(RailAm::Control) - 1;
+    return static_cast<int16_t>(static_cast<MessageNumber>(number - next));
 }
 
-/* In front of a wrapped message: 8 bytes, so that the receive descriptor's
+/** Whether lane number `a` comes before `b`; they wrap around. */
+constexpr bool lane_before(uint8_t a, uint8_t b)
+{
+    return static_cast<int8_t>(static_cast<uint8_t>(a - b)) < 0;
+}
+
+/* What a receiver calls a peer in front of that peer's messages. */
+using Token = uint16_t;
+inline constexpr Token kNoToken = 0;
+
+/* In front of a user's message: 8 bytes, so that the receive descriptor's
  * release hook fits in front of the user's headroom and the user's payload
  * keeps its alignment. */
 struct UserHeader {
-    uint8_t  am_id;
-    uint8_t  flags; /* 0 in this version */
-    uint16_t reserved16; /* 0 in this version */
-    uint32_t reserved; /* 0 in this version */
+    uint8_t       am_id;
+    uint8_t       lane;  /* see ControlHeader */
+    Token         token; /* the receiver's for the sender */
+    MessageNumber number;
+    MessageNumber seen; /* the sender has had all messages before this one */
 } __attribute__((packed));
 static_assert(sizeof(UserHeader) == 8);
 
@@ -73,30 +88,69 @@ enum class ControlType : uint8_t {
     PathBroken = 20,
     PathQuiet  = 21,
     Landed     = 22,
+    Seen       = 23,
+    User       = 24,
 };
+
+/** False for those that say of the lane how it is, or that it ends: each says all
+ *  that there is to say, and counts when it comes. */
+constexpr bool is_numbered(ControlType type)
+{
+    return type != ControlType::Hello && type != ControlType::Goodbye &&
+           type != ControlType::Seen;
+}
 
 /* First in each control message. sender is the random id of the sending
  * interface: the same that its interface address carries. session numbers its
  * connections, so that what was sent before a failure is not taken for part of
- * what came after. */
+ * what came after. lane counts the lanes of messages that the sender has had in
+ * this connection: what was sent on an earlier one is sent again on this. */
 struct ControlHeader {
-    uint8_t  type;
-    uint8_t  version;
-    uint16_t flags;
-    uint32_t session;
-    uint64_t sender;
+    uint8_t       type;
+    uint8_t       version;
+    uint16_t      flags;
+    uint32_t      session;
+    uint64_t      sender;
+    MessageNumber number; /* 0 if it has none */
+    MessageNumber seen;   /* the sender has had all messages before this one */
+    uint8_t       lane;
+    uint8_t       reserved[3];
 } __attribute__((packed));
-static_assert(sizeof(ControlHeader) == 16);
+static_assert(sizeof(ControlHeader) == 24);
 
-/* Hello: this header, then an encoded RailTable. */
+/* Hello: this header, then an encoded RailTable. The first message on each lane:
+ * with kHelloResume the lane is another one than before. */
 inline constexpr uint16_t kHelloWantReply = 1;
+inline constexpr uint16_t kHelloResume    = 2;
+inline constexpr uint8_t  kNoRail         = 255;
 struct Hello {
     ControlHeader header;
     uint32_t      receiver; /* its session, as far as known; else 0 */
     uint8_t       from;     /* rails of the control lane: of the sender, */
     uint8_t       to;       /* and of the receiver */
-    uint16_t      reserved;
+    Token         token;    /* the sender's for the receiver */
+    /* With kHelloResume: the same of the lane that was lost. kNoRail: only because
+     * the receiver has said that its own was. */
+    uint8_t       lost_from;
+    uint8_t       lost_to;
+    uint8_t       heard; /* the receiver's last lane that was known by then */
+    uint8_t       reserved[3];
 } __attribute__((packed));
+
+/* What the sender has had; with kSeenAsk the receiver is to say the same. */
+inline constexpr uint16_t kSeenAsk = 1;
+struct Seen {
+    ControlHeader header;
+} __attribute__((packed));
+
+/* A user's message to a receiver whose token is not known yet: this header, then
+ * the message. */
+struct UserMessage {
+    ControlHeader header;
+    uint8_t       am_id;
+    uint8_t       reserved[7];
+} __attribute__((packed));
+static_assert(sizeof(UserMessage) == 32);
 
 /** True if session `a` began before `b`; they may wrap around. */
 constexpr bool session_before(uint32_t a, uint32_t b)
@@ -255,7 +309,8 @@ struct RailAddr {
     uint8_t       step; /* LinkStep */
     uint8_t       length;
     uint8_t       use;  /* LinkUse */
-    uint8_t       reserved[3];
+    uint8_t       turn; /* of a lane: the asker's number, in all steps */
+    uint8_t       reserved[2];
 } __attribute__((packed));
 
 /* Asks for the keys of NICs for a region of the receiver's. */

@@ -51,6 +51,7 @@ public:
         const size_t at = find(own, remote);
         if (at != size() && !entries_[at].candidate.standby) {
             preferred_ = at;
+            last_      = last_ == at ? kNone : last_;
         }
     }
     /** next() is that one. */
@@ -78,6 +79,15 @@ public:
         entries_[at].tried = true;
         any_tried_         = true;
     }
+    /** All may be tried again; this one, which broke, as the last. */
+    void restart(size_t broken)
+    {
+        for (Entry &entry : entries_) {
+            entry.tried = false;
+        }
+        preferred_ = kNone;
+        last_      = broken;
+    }
 
 private:
     static constexpr size_t kNone = SIZE_MAX;
@@ -98,14 +108,16 @@ private:
         }
         return size();
     }
-    std::tuple<bool, bool, bool> rank(size_t at) const
+    std::tuple<bool, bool, bool, bool> rank(size_t at) const
     {
         const Candidate &candidate = entries_[at].candidate;
-        return {candidate.standby, candidate.routed_by_ip, candidate.far};
+        return {at == last_, candidate.standby, candidate.routed_by_ip,
+                candidate.far};
     }
 
     std::vector<Entry> entries_;
     size_t             preferred_ = kNone;
+    size_t             last_      = kNone;
     bool               any_tried_ = false;
 };
 

@@ -78,6 +78,25 @@ void FallbackEps::for_each_silent(
     }
 }
 
+void FallbackEps::close_if(const std::function<bool(size_t)> &fn)
+{
+    std::erase_if(entries_, [&](const auto &entry) {
+        if (fn(entry->fallback.candidate)) {
+            endpoints_.destroy(entry->fallback.ep);
+            return true;
+        }
+        return false;
+    });
+}
+
+bool FallbackEps::has(size_t candidate) const
+{
+    return std::any_of(entries_.begin(), entries_.end(),
+                       [&](const auto &entry) {
+                           return entry->fallback.candidate == candidate;
+                       });
+}
+
 void FallbackEps::close()
 {
     for (const auto &entry : entries_) {

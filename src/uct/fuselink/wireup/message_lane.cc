@@ -3,6 +3,9 @@
 
 #include "candidates.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace fuselink {
 
 /* One side says which pair of rails the lane is on, so that there is one lane for
@@ -40,13 +43,7 @@ void MessageLane::start(uint8_t own, uint8_t remote)
     if (!waited_for() || pairs.empty()) {
         /* Our messages go another way (TCP, where our RDMA NICs are on standby),
          * or stay where the hello went. The peer may wait for a question. */
-        if (asks() && own < rails.size() && rails[own]->by_ep()) {
-            wire::RailAddr none{};
-            none.rail = own;
-            none.from = remote;
-            none.use  = static_cast<uint8_t>(wire::LinkUse::Lane);
-            QueuePair::decline(conn_, none);
-        }
+        decline(own, remote);
         if (waited_for()) {
             settled();
         }
@@ -62,10 +59,30 @@ void MessageLane::start(uint8_t own, uint8_t remote)
                        pairs.size()];
     }
     pair_ = std::make_unique<QueuePair>(conn_, endpoints_, *chosen->own,
-                                        *chosen->remote, QueuePair::Use::Lane);
+                                        *chosen->remote, QueuePair::Use::Lane,
+                                        ++turn_);
     pair_->ask();
     if (pair_->refused()) {
         settled();
+    }
+}
+
+void MessageLane::stay(uint8_t own, uint8_t remote)
+{
+    if (!waited_for()) {
+        decline(own, remote);
+    }
+}
+
+void MessageLane::decline(uint8_t own, uint8_t remote)
+{
+    const auto &rails = rails_.list();
+    if (asks() && own < rails.size() && rails[own]->by_ep()) {
+        wire::RailAddr none{};
+        none.rail = own;
+        none.from = remote;
+        none.use  = static_cast<uint8_t>(wire::LinkUse::Lane);
+        QueuePair::decline(conn_, none);
     }
 }
 
@@ -80,6 +97,9 @@ void MessageLane::on_step(const wire::RailAddr       &message,
         }
         return;
     }
+    if (pair_ && !asks() && step == wire::LinkStep::Ask && waited_for()) {
+        retire(); /* the peer has lost its end, and asks for another */
+    }
     if (!pair_ && step == wire::LinkStep::Ask) {
         auto asked = find_rails(rails_, theirs_, message.rail, message.from);
         if (!asked || !channel_.has(ControlChannel::kConnecting |
@@ -92,7 +112,8 @@ void MessageLane::on_step(const wire::RailAddr       &message,
         }
         pair_ = std::make_unique<QueuePair>(conn_, endpoints_, *asked->own,
                                             *asked->remote,
-                                            QueuePair::Use::Lane);
+                                            QueuePair::Use::Lane,
+                                            message.turn);
     }
     if (!pair_ || !pair_->meant(message)) {
         ucs_debug("fuselink: peer %016lx wants a lane that is not ours",
@@ -107,8 +128,18 @@ void MessageLane::on_step(const wire::RailAddr       &message,
     }
 }
 
+void MessageLane::retire()
+{
+    if (pair_) {
+        retired_.push_back(std::move(pair_));
+    }
+}
+
 void MessageLane::advance()
 {
+    if (!channel_.has(ControlChannel::kConnecting)) {
+        drop_retired(); /* else one is the lane yet */
+    }
     if (pair_) {
         pair_->advance();
         if (waited_for() && pair_->settled()) {
@@ -123,7 +154,8 @@ bool MessageLane::on_error(uct_ep_h ep)
         conn_.defer();
         return true;
     }
-    return false;
+    return std::any_of(retired_.begin(), retired_.end(),
+                       [ep](const auto &pair) { return pair->ep() == ep; });
 }
 
 /* Users' messages have waited: none has gone another way, so that they are in
@@ -131,7 +163,8 @@ bool MessageLane::on_error(uct_ep_h ep)
 void MessageLane::settled()
 {
     if (pair_ && pair_->ready()) {
-        channel_.move_to(pair_->ep(), pair_->rail(), pair_->remote().index);
+        channel_.move_to(pair_->ep(), pair_->rail(), pair_->remote().index,
+                         ControlChannel::limits_of(pair_->rail().control()));
     }
     channel_.clear(ControlChannel::kWiring);
     conn_.defer(); /* dispatches what has waited */

@@ -46,6 +46,8 @@ public:
     /** The peer's rails are known, and it knows ours, or will before what
      *  follows. Its hello came over these, ours and its own. */
     void start(uint8_t own, uint8_t remote);
+    /** The peer has another lane, and ours stays: there is no pair for it. */
+    void stay(uint8_t own, uint8_t remote);
     /** A step that the peer takes; `address` is untrusted. */
     void on_step(const wire::RailAddr       &message,
                  const std::vector<uint8_t> &address);
@@ -53,10 +55,19 @@ public:
     void advance();
     /** An endpoint broke. False if it is none of this, or in use. */
     bool on_error(uct_ep_h ep);
-    void close() { pair_.reset(); }
+    /** The lane broke: there may be another pair from now on. The old one stays
+     *  until drop_retired(): this may be inside a call on it. */
+    void retire();
+    void drop_retired() { retired_.clear(); }
+    void close()
+    {
+        pair_.reset();
+        drop_retired();
+    }
 
 private:
     bool asks() const;
+    void decline(uint8_t own, uint8_t remote);
     void settled();
     bool waited_for() const { return channel_.has(ControlChannel::kWiring); }
 
@@ -66,6 +77,8 @@ private:
     const Rails               &rails_;
     const wire::RailTable     &theirs_;
     std::unique_ptr<QueuePair> pair_;
+    uint8_t                    turn_ = 0; /* of the last pair that we asked for */
+    std::vector<std::unique_ptr<QueuePair>> retired_;
 };
 
 } // namespace fuselink

@@ -4,6 +4,16 @@
 #include <cstring>
 
 namespace fuselink {
+namespace {
+
+/* Without a lane, candidates are tried in rounds, with such a pause between. */
+constexpr sched::Nanos kPause = sched::Nanos::millis(50);
+/* A peer whose host refuses all of them for so long is no more; */
+constexpr sched::Nanos kRefused = sched::Nanos::millis(500);
+/* and after so long, if not even that. */
+constexpr sched::Nanos kSilent = sched::Nanos::seconds(10);
+
+} // namespace
 
 Wireup::Wireup(Connection &conn, Endpoints &endpoints, ControlChannel &channel,
                OrderTracker &order, BulkSender &bulk, Rails &rails, Host &host,
@@ -32,7 +42,7 @@ ucs_status_t Wireup::connect(const wire::RailTable &address, bool later)
         conn_.defer();
         return UCS_OK;
     }
-    return connect_now();
+    return connect_now(false);
 }
 
 /* The peer's hello has come. Where ours has not been taken, it may go the same
@@ -63,7 +73,7 @@ void Wireup::learn(const wire::Hello &hello, const wire::RailTable &table)
     }
 }
 
-ucs_status_t Wireup::connect_now()
+ucs_status_t Wireup::connect_now(bool may_wait)
 {
     channel_.clear(ControlChannel::kConnecting);
     CandidateOrder &order = candidates_.order();
@@ -81,13 +91,76 @@ ucs_status_t Wireup::connect_now()
         ucs_debug("fuselink: no connection over %s: %s",
                   candidate.rail->name().c_str(), ucs_status_string(status));
     }
-    if (!fallbacks_.empty()) {
-        channel_.set(ControlChannel::kConnecting); /* one may connect yet */
-        return UCS_OK;
+    if (may_wait || !fallbacks_.empty()) {
+        channel_.set(ControlChannel::kConnecting);
+        return none_left();
     }
+    return no_answer();
+}
+
+ucs_status_t Wireup::no_answer() const
+{
     ucs_error("fuselink: peer %016lx does not answer on any of the %zu rails "
               "that reach it", conn_.uuid(), candidates_.size());
     return UCS_ERR_UNREACHABLE;
+}
+
+/* No candidate is left to be tried. What refuses now may be back soon, and what does
+ * not answer may yet. */
+ucs_status_t Wireup::none_left()
+{
+    const sched::Nanos now = host_.now();
+    if (search_.since == sched::Nanos()) {
+        search_.since = now;
+    }
+    if (search_.again == sched::Nanos()) {
+        search_.again = now + kPause;
+    } else if (now >= search_.again) {
+        const sched::Nanos time = now - search_.since;
+        if (is_hopeless(time)) {
+            return give_up();
+        }
+        if (time < (loss_.since == sched::Nanos() ? kRefused : kSilent)) {
+            begin_round();
+        }
+    }
+    conn_.defer();
+    return UCS_OK;
+}
+
+/* All may be tried again, but for those that are being tried. */
+void Wireup::begin_round()
+{
+    search_.again         = sched::Nanos();
+    CandidateOrder &order = candidates_.order();
+    order.restart(candidates_.size());
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        if (fallbacks_.has(i)) {
+            order.note_tried(i);
+        }
+    }
+}
+
+/* After so long without an answer. At first the peer may just not look yet, and who
+ * connects a stream waits for its program, too: there the kernel decides. */
+bool Wireup::is_hopeless(sched::Nanos time) const
+{
+    bool waits = false;
+    fallbacks_.for_each_silent([&](const FallbackEps::Fallback &silent) {
+        waits |= loss_.since == sched::Nanos() ||
+                 candidates_.at(silent.candidate).rail->traits().stream;
+    });
+    return !waits && time > (fallbacks_.empty() ? kRefused : kSilent);
+}
+
+ucs_status_t Wireup::give_up()
+{
+    if (loss_.since == sched::Nanos()) {
+        channel_.clear(ControlChannel::kConnecting);
+        return no_answer();
+    }
+    given_up_ = loss_.status;
+    return UCS_OK;
 }
 
 /* The lane is `ep`, for the candidate that current_ says. */
@@ -95,28 +168,68 @@ void Wireup::use(uct_ep_h ep)
 {
     const auto &candidate = candidates_.at(current_);
     ep_ = ep;
-    channel_.open(ep, *candidate.rail, candidate.remote.index);
+    channel_.open(ep, *candidate.rail, candidate.remote.index,
+                  ControlChannel::limits_of(candidate.rail->hello()));
     say_hello();
-    /* Of a stream the kernel says early enough that it does not come about. */
-    if (is_unanswered() && !channel_.rail()->traits().stream &&
-        candidates_.order().next() < candidates_.size()) {
+    if (!is_unanswered() || candidates_.order().next() == candidates_.size()) {
+        return;
+    }
+    if (loss_.since != sched::Nanos()) {
+        timer_.await(*this, ConnectTimer::kImpatience);
+    } else if (!channel_.rail()->traits().stream) {
+        /* Of a stream the kernel says early enough that it does not come about. */
         timer_.await(*this);
     }
 }
 
-/* There is no lane any more; nothing was sent on it. */
+/* There is no lane any more. */
 void Wireup::leave()
 {
     ep_ = nullptr;
     channel_.leave();
 }
 
-/* The lane failed before it took a message: nothing is lost with it. */
+/* The lane broke. What it took and the peer did not acknowledge goes over the next
+ * one; if it took nothing, the candidates that are left are enough. */
 void Wireup::next()
 {
-    broke_ = false;
-    endpoints_.destroy(ep_);
+    const bool worked = channel_.taken();
+    broke_            = false;
+    order_.on_lane_lost();
+    channel_.close(); /* what follows may end what was begun on it */
+    lane_.drop_retired();
+    if (ep_ != nullptr) {
+        endpoints_.destroy(ep_);
+    }
     leave();
+    if (worked) {
+        candidates_.order().restart(current_);
+        if (prefer_) {
+            candidates_.order().prefer(prefer_->first, prefer_->second);
+        }
+        prefer_.reset();
+    }
+}
+
+/* Perhaps inside a call that was going to send more: nothing may until next() was
+ * there. */
+void Wireup::lose(ucs_status_t status, bool told)
+{
+    if (conn_.failed() || broke_) {
+        return;
+    }
+    if (channel_.taken() && loss_.since == sched::Nanos()) {
+        loss_ = {host_.now(), status, channel_.rail(), channel_.remote(),
+                 channel_.peer_lane(), told};
+        search_.since = loss_.since;
+        ucs_debug("fuselink: rail %s, over which messages go to peer %016lx, "
+                  "breaks: %s", channel_.rail()->name().c_str(), conn_.uuid(),
+                  ucs_status_string(status));
+    }
+    broke_ = true;
+    lane_.retire();
+    channel_.set(ControlChannel::kConnecting);
+    conn_.defer();
 }
 
 void Wireup::try_another()
@@ -153,9 +266,46 @@ void Wireup::fall_back()
 void Wireup::on_first_taken()
 {
     name_silent();
-    if (table_known_) {
-        lane_.start(hello_own_, hello_remote_);
+    if (loss_.since == sched::Nanos()) {
+        search_ = {};
     }
+    if (table_known_) {
+        start_lane();
+    }
+}
+
+/* The queue pair for messages, where there are queue pairs: on rails that move data.
+ * At first those of the peer's hello; for another one those of ours, which was
+ * answered. */
+void Wireup::start_lane()
+{
+    if (loss_.since == sched::Nanos()) {
+        lane_.start(hello_own_, hello_remote_);
+    } else {
+        lane_.start(candidates_.at(current_).rail->index(),
+                    candidates_.at(current_).remote.index);
+    }
+}
+
+void Wireup::on_seen()
+{
+    if (loss_.since == sched::Nanos() || !channel_.taken()) {
+        return;
+    }
+    Rail *rail = loss_.rail;
+    if (rail->said_lost) {
+        ucs_debug("fuselink: messages to peer %016lx go over rail %s: rail %s "
+                  "has failed", conn_.uuid(), channel_.rail()->name().c_str(),
+                  rail->name().c_str());
+    } else {
+        rail->said_lost = true; /* there may be a thousand peers */
+        ucs_warn("fuselink: rail %s has failed (%s): messages to peer %016lx go "
+                 "over rail %s now", rail->name().c_str(),
+                 ucs_status_string(loss_.status), conn_.uuid(),
+                 channel_.rail()->name().c_str());
+    }
+    loss_   = {};
+    search_ = {};
 }
 
 /* Another one was answered. */
@@ -194,6 +344,13 @@ void Wireup::say_hello()
     hello.header.type  = static_cast<uint8_t>(wire::ControlType::Hello);
     hello.header.flags = table_known_ ? 0 : wire::kHelloWantReply;
     hello.receiver     = peer_session_;
+    hello.token        = channel_.token();
+    if (loss_.since != sched::Nanos()) {
+        hello.header.flags |= wire::kHelloResume;
+        hello.heard         = loss_.heard;
+        hello.lost_from     = loss_.told ? wire::kNoRail : loss_.rail->index();
+        hello.lost_to       = loss_.remote;
+    }
     hello.from         = candidates_.at(current_).rail->index();
     hello.to           = candidates_.at(current_).remote.index;
     channel_.stamp(&hello);
@@ -205,7 +362,12 @@ void Wireup::say_hello()
 
 void Wireup::on_hello(const wire::Hello &hello, const wire::RailTable &table)
 {
-    bool first    = !table_known_;
+    bool first = !table_known_;
+    if (!first && wire::lane_before(hello.header.lane, channel_.peer_lane())) {
+        return; /* late: there is another one by now */
+    }
+    channel_.on_hello(hello.header.lane, hello.header.seen);
+    channel_.set_peer_token(hello.token);
     table_known_  = true;
     peer_session_ = hello.header.session;
     hello_remote_ = hello.from;
@@ -223,6 +385,9 @@ void Wireup::on_hello(const wire::Hello &hello, const wire::RailTable &table)
         say_hello();
     }
     learn(hello, table);
+    if (hello.header.flags & wire::kHelloResume) {
+        on_resume(hello);
+    }
     if (!first) {
         return;
     }
@@ -239,25 +404,41 @@ void Wireup::on_hello(const wire::Hello &hello, const wire::RailTable &table)
         order_.fence_hello(); /* not from inside the rail's callback */
         conn_.defer();
     }
-    lane_.start(hello_own_, hello_remote_);
+    start_lane();
     bulk_.pump();
 }
 
-bool Wireup::on_hello_error(uct_ep_h ep)
+/* The peer's lane broke. Where both directions use one connection, ours is no more
+ * either, though nobody may tell us: it would be found out with the next message that
+ * does not arrive. Unless the peer speaks of one that was before our present lane. */
+void Wireup::on_resume(const wire::Hello &hello)
 {
-    if (ep != ep_ || channel_.taken() || conn_.failed()) {
-        return false;
+    channel_.say_seen();
+    const bool same = channel_.ep() != nullptr && channel_.taken() &&
+                      hello.lost_from != wire::kNoRail &&
+                      !wire::lane_before(hello.heard, channel_.lane()) &&
+                      (channel_.rail()->by_ep() ||
+                       (channel_.rail()->index() == hello.lost_to &&
+                        channel_.remote() == hello.lost_from));
+    if (same) {
+        prefer_ = {hello.to, hello.from};
+        lose(UCS_ERR_CONNECTION_RESET, true);
+    } else {
+        lane_.stay(hello.to, hello.from);
     }
-    /* Perhaps inside a call that was going to send more: nothing may until
-     * next() was there. */
-    broke_ = true;
-    channel_.set(ControlChannel::kConnecting);
-    conn_.defer();
-    return true;
 }
 
-bool Wireup::on_error(uct_ep_h ep)
+bool Wireup::on_error(uct_ep_h ep, ucs_status_t status)
 {
+    if (ep == channel_.ep()) {
+        lose(status);
+        return true;
+    }
+    if (ep == ep_) { /* the lane is a queue pair by now */
+        ep_broke_ = true;
+        conn_.defer();
+        return true;
+    }
     return lane_.on_error(ep) || fallbacks_.on_error(ep);
 }
 
@@ -266,13 +447,25 @@ void Wireup::run_deferred()
     if (!conn_.failed() && broke_) {
         next();
     }
+    if (ep_broke_) {
+        ep_broke_ = false;
+        if (ep_ != nullptr && ep_ != channel_.ep()) {
+            endpoints_.destroy(ep_);
+            ep_ = nullptr;
+        }
+    }
     if (!conn_.failed() && !channel_.taken() && !fallbacks_.empty()) {
         fall_back();
     }
     fallbacks_.sweep();
+    if (channel_.taken()) { /* of datagrams none is destroyed that still tries */
+        fallbacks_.close_if([this](size_t candidate) {
+            return candidates_.at(candidate).rail->traits().stream;
+        });
+    }
     if (!conn_.failed() && channel_.has(ControlChannel::kConnecting) &&
         !broke_) {
-        ucs_status_t status = connect_now();
+        ucs_status_t status = connect_now(true);
         if (status != UCS_OK) {
             conn_.fail(status);
         }

@@ -18,6 +18,8 @@
 #include "message_lane.h"
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace fuselink {
@@ -47,6 +49,12 @@ public:
     ucs_status_t connect(const wire::RailTable &address, bool later = false);
 
     void on_hello(const wire::Hello &hello, const wire::RailTable &table);
+    /** Only so much is learned from it as an answer needs. */
+    void on_rejected(const wire::Hello &hello, const wire::RailTable &table)
+    {
+        peer_session_ = hello.header.session;
+        candidates_.add(table);
+    }
     void on_lane_step(const wire::RailAddr       &message,
                       const std::vector<uint8_t> &address)
     {
@@ -54,12 +62,15 @@ public:
     }
     /** The lane has taken a message. */
     void on_first_taken();
+    /** The peer says what it has had. */
+    void on_seen();
 
-    /** An endpoint broke. True if it is the one of the hello, which it did not
-     *  take: there will be another. */
-    bool on_hello_error(uct_ep_h ep);
-    /** True if it is another one that no messages go on. */
-    bool on_error(uct_ep_h ep);
+    /** An endpoint broke, perhaps inside a call on it. False if it is none of
+     *  this. If it was the lane of messages, there will be another, for which
+     *  users wait. */
+    bool on_error(uct_ep_h ep, ucs_status_t status);
+    /** There was a lane once, and none is to be had any more: why; else UCS_OK. */
+    ucs_status_t lost() const { return given_up_; }
 
     /** Does what could not be done at once. From progress. */
     void run_deferred();
@@ -87,10 +98,32 @@ private:
     }
     void try_another() override;
 
-    ucs_status_t connect_now();
+    /* A lane that broke, while there is no other that the peer has answered on. */
+    struct Loss {
+        sched::Nanos since;            /* 0: there is none */
+        ucs_status_t status = UCS_OK;
+        Rail        *rail   = nullptr; /* ours, of the lane, */
+        uint8_t      remote = 0;       /* and the peer's */
+        uint8_t      heard  = 0;       /* the last lane of the peer's by then */
+        bool         told   = false;   /* the peer has lost its own before */
+    };
+    struct Search { /* for a lane, which may take several rounds */
+        sched::Nanos since; /* 0: nothing has failed */
+        sched::Nanos again; /* the next round begins; 0: this one is not over */
+    };
+
+    ucs_status_t connect_now(bool may_wait);
+    ucs_status_t none_left();
+    void         begin_round();
+    ucs_status_t no_answer() const;
+    bool         is_hopeless(sched::Nanos time) const;
+    ucs_status_t give_up();
     void         use(uct_ep_h ep);
     void         leave();
+    void         lose(ucs_status_t status, bool told = false);
+    void         start_lane();
     void         next();
+    void         on_resume(const wire::Hello &hello);
     void         fall_back();
     void         learn(const wire::Hello &hello, const wire::RailTable &table);
     void         say_hello();
@@ -108,7 +141,13 @@ private:
     size_t          current_ = 0;
     uct_ep_h        ep_      = nullptr; /* on which the hello goes, or went */
     sched::Nanos    since_;             /* it was begun */
-    bool            broke_   = false;   /* and will not take the hello */
+    bool            broke_   = false;   /* the lane, and there is no other yet */
+    bool            ep_broke_ = false;  /* when it was not the lane any more */
+    Loss            loss_;
+    Search          search_;
+    /* The peer's new lane goes over these rails, ours and its own. */
+    std::optional<std::pair<uint8_t, uint8_t>> prefer_;
+    ucs_status_t    given_up_ = UCS_OK;
     FallbackEps     fallbacks_;
     MessageLane     lane_;
     bool            table_known_  = false; /* the peer's */
