@@ -1,10 +1,11 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 
-/* Time of one MPI_Alltoallv, or with --alltoall of one MPI_Alltoall. Balanced by default. --skew S gives destination
- * d a weight of (d+1)^-S; --hotspot F sends the share F of all bytes to one hot
- * rank, the last, and spreads the rest evenly over all
- * ranks, the hot one included. Neither changes the sum of what a rank sends, but
- * with --gpu no rank sends to itself: Open MPI copies that as memory of the host.
+/* Time of one MPI_Alltoallv, or with --alltoall of one MPI_Alltoall. Balanced by
+ * default. --skew S gives destination d a weight of (d+1)^-S; --hotspot F sends
+ * the share F of all bytes to one hot rank, the last, and spreads the rest evenly
+ * over all ranks, the hot one included. Neither changes the sum of what a rank
+ * sends, but with --gpu no rank sends to itself: Open MPI copies that as memory of
+ * the host.
  *
  * What must cross a network is computed from where the ranks run, so that the
  * result can be compared with what the wire can do. */
