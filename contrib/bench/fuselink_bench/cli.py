@@ -2,7 +2,6 @@
 """The command line of contrib/bench/run."""
 
 import argparse
-import os
 import signal
 import sys
 
@@ -15,9 +14,10 @@ from . import lower_bound
 from . import programs
 from . import report
 from . import scaling
+from . import sizes
 from . import transports
 from .errors import BenchError
-from .runner import Runner, in_order, progress
+from .runner import Runner, in_order, progress, warn_when_busy
 
 
 def _parser():
@@ -29,7 +29,8 @@ def _parser():
                         help="cases to run (see --list); all: those of"
                         " TCP, rdma: those in a virtual machine with RDMA"
                         " NICs, skew: those with uneven load, gpu: those with"
-                        " memory of emulated GPUs")
+                        " memory of emulated GPUs; 'sizes' is a command of its"
+                        " own: see sizes --help")
     parser.add_argument("--list", action="store_true",
                         help="list the cases and their bars")
     parser.add_argument("--rounds", type=int, metavar="N",
@@ -70,21 +71,11 @@ def _parser():
     return parser
 
 
-def _chosen_transports(text):
-    if text is None:
-        return None
-    names = text.split(",")
-    for name in names:
-        if name not in transports.BY_NAME:
-            raise BenchError(f"--transports '{name}': accepted: "
-                             + ", ".join(transports.BY_NAME))
-    return names
-
-
 def _list():
     width = max(map(len, catalogue.BY_NAME))
     for case in catalogue.BY_NAME.values():
         print(f"{case.name:{width}}  {case.title}")
+    print(f"{'sizes':{width}}  all sizes of several patterns, see sizes --help")
 
 
 def _show_plan(chosen, runner):
@@ -100,13 +91,6 @@ def _show_plan(chosen, runner):
                      or transport.name in runner.chosen]
             print(f"  {case.name}, at most {case.limit:.0f} s:"
                   f" {', '.join(names) or 'nothing'}")
-
-
-def _warn_when_busy():
-    load = os.getloadavg()[0]
-    if load > 0.5 * os.cpu_count():
-        progress(f"note: the load average is {load:.1f} on {os.cpu_count()}"
-                 " cores; what is bound by the CPU will vary")
 
 
 def _run(options):
@@ -129,7 +113,7 @@ def _run(options):
                               complete)
 
     runner = Runner(None, rounds, options.timeout,
-                    _chosen_transports(options.transports),
+                    transports.chosen(options.transports),
                     [transports.variant(text) for text in options.variant]
                     + ([transports.before(options.before)]
                        if options.before else []),
@@ -142,7 +126,7 @@ def _run(options):
     if chosen and any(case.skew for case in chosen):
         lower_bound.check()
     runner.programs = programs.build(options.build_dir)
-    _warn_when_busy()
+    warn_when_busy()
 
     if options.quick:
         with Cluster(name=options.cluster) as cluster:
@@ -185,11 +169,12 @@ def _interrupt(number, _frame):
 
 
 def main():
-    options = _parser().parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, _interrupt)
     try:
-        return _run(options)
+        if sys.argv[1:2] == ["sizes"]:
+            return sizes.run(sys.argv[2:])
+        return _run(_parser().parse_args())
     except (BenchError, ClusterError) as error:
         progress(f"bench: {error}")
         return 2

@@ -59,6 +59,11 @@ def at_a_moment(measure):
 def launch(run, extra=(), other=None, nics=None, environment=None):
     """Runs the job, or another Part beside it; raises SampleError if it
     fails. With `nics` it is told of no others."""
+    return launch_all(run, 1, extra, other, nics, environment)[0]
+
+
+def launch_all(run, count, extra=(), other=None, nics=None, environment=None):
+    """launch() of a program that prints so many results."""
     nics = nics or run.cluster.nics
     part = other or run.case
     words, env = run.transport.launch(nics)
@@ -76,7 +81,7 @@ def launch(run, extra=(), other=None, nics=None, environment=None):
         raise TooLate(_last_words(err))
     if status != 0:
         raise SampleError(f"exit status {status}: {_last_words(err or out)}")
-    return _result(out, err)
+    return _results(out, err, count)
 
 
 def _last_words(text):
@@ -89,9 +94,9 @@ def _last_words(text):
     return (causes[:1] or ours or lines or ["it said nothing"])[-1][:200]
 
 
-def _result(out, err):
+def _results(out, err, count):
     lines = [line for line in out.splitlines() if line.startswith(_PREFIX)]
-    if len(lines) != 1:
-        raise SampleError(f"{len(lines)} results instead of one:"
+    if len(lines) != count:
+        raise SampleError(f"{len(lines)} results instead of {count}:"
                           f" {_last_words(err or out)}")
-    return json.loads(lines[0].removeprefix(_PREFIX))
+    return [json.loads(line.removeprefix(_PREFIX)) for line in lines]

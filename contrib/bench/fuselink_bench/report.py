@@ -179,7 +179,7 @@ def quick_table(all_results):
                       " as the time allows."])
 
 
-def _congestion_control():
+def congestion_control():
     """What decides how TCP shares a wire."""
     with open("/proc/sys/net/ipv4/tcp_congestion_control",
               encoding="ascii") as file:
@@ -188,7 +188,7 @@ def _congestion_control():
 
 def _versions():
     return {"kernel": platform.release(), "machine": platform.machine(),
-            "cores": os.cpu_count(), "tcp": _congestion_control(),
+            "cores": os.cpu_count(), "tcp": congestion_control(),
             "load_average": os.getloadavg()[0]}
 
 

@@ -2,6 +2,7 @@
 """Runs cases: all transports in turn, round after round, so that whatever
 else the machine does meets all of them alike."""
 
+import os
 import sys
 import time
 from itertools import groupby
@@ -25,6 +26,13 @@ _CASE = "case"
 
 def progress(text):
     print(text, file=sys.stderr, flush=True)
+
+
+def warn_when_busy():
+    load = os.getloadavg()[0]
+    if load > 0.5 * os.cpu_count():
+        progress(f"note: the load average is {load:.1f} on {os.cpu_count()}"
+                 " cores; what is bound by the CPU will vary")
 
 
 def in_order(cases):

@@ -6,6 +6,7 @@ import math
 import time
 from dataclasses import dataclass
 
+from . import job
 from . import lower_bound
 from . import rates
 from .errors import SampleError
@@ -63,6 +64,27 @@ def measure(run, number):
     _check_wire(sample, case, cluster)
     _check_counters(sample, case, transport)
     return sample
+
+
+def measure_sizes(run, count):
+    """Results of one job that measures so many sizes; raises SampleError if
+    it fails or one of them is not credible."""
+    cluster, case, transport = run.cluster, run.case, run.transport
+    before = cluster.counters()
+    start = time.monotonic()
+    results = job.launch_all(run, count)
+    seconds = time.monotonic() - start
+    nics = _difference(before, cluster.counters())
+
+    def sample(result):
+        return Sample(case.name, transport.name, 0, result, nics, seconds)
+
+    for result in results:
+        _check_value(sample(result), case)
+        _check_wire(sample(result), case, cluster)
+    payload = sum(result["payload_bytes"] for result in results)
+    _check_counters(sample({"payload_bytes": payload}), case, transport)
+    return results
 
 
 def _add_bound(result, capacity):

@@ -204,12 +204,24 @@ BY_NAME = {transport.name: transport for transport in
             *SKEW)}
 
 
-def before(library):
+def chosen(text):
+    """Names of --transports A,B,...; None for all."""
+    if text is None:
+        return None
+    names = text.split(",")
+    for name in names:
+        if name not in BY_NAME:
+            raise BenchError(f"--transports '{name}': accepted: "
+                             + ", ".join(BY_NAME))
+    return names
+
+
+def before(library, base=FUSELINK):
     """fuselink as another build has it."""
     path = Path(library)
     if not path.is_file():
         raise BenchError(f"--before '{library}': no such library")
-    return replace(FUSELINK, name="before", title=f"fuselink, {path}",
+    return replace(base, name="before", title=f"fuselink, {path}",
                    library=str(path.resolve()))
 
 

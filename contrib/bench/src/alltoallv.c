@@ -1,10 +1,11 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 
-/* Time of one MPI_Alltoallv. Balanced by default. --skew S gives destination
- * d a weight of (d+1)^-S; --hotspot F sends the share F of all bytes to one hot
- * rank, the last, and spreads the rest evenly over all
- * ranks, the hot one included. Neither changes the sum of what a rank sends, but
- * with --gpu no rank sends to itself: Open MPI copies that as memory of the host.
+/* Time of one MPI_Alltoallv, or with --alltoall of one MPI_Alltoall. Balanced by
+ * default. --skew S gives destination d a weight of (d+1)^-S; --hotspot F sends
+ * the share F of all bytes to one hot rank, the last, and spreads the rest evenly
+ * over all ranks, the hot one included. Neither changes the sum of what a rank
+ * sends, but with --gpu no rank sends to itself: Open MPI copies that as memory of
+ * the host.
  *
  * What must cross a network is computed from where the ranks run, so that the
  * result can be compared with what the wire can do. */
@@ -18,6 +19,7 @@
 #include <string.h>
 
 typedef struct {
+    const bench_options_t *options;
     int    rank;
     int    ranks;
     int    *send_counts;
@@ -59,6 +61,7 @@ static void alltoallv_init(alltoallv_t *self, const bench_options_t *options)
     size_t ints;
     int i;
 
+    self->options = options;
     MPI_Comm_rank(MPI_COMM_WORLD, &self->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &self->ranks);
     /* Counts and displacements of MPI_Alltoallv are ints. */
@@ -101,6 +104,13 @@ static void alltoallv_cleanup(alltoallv_t *self)
 
 static void alltoallv_once(alltoallv_t *self)
 {
+    if (self->options->alltoall) {
+        MPI_Alltoall(self->send_buffer, self->options->size, MPI_CHAR,
+                     self->recv_buffer, self->options->size, MPI_CHAR,
+                     MPI_COMM_WORLD);
+        return;
+    }
+
     MPI_Alltoallv(self->send_buffer, self->send_counts, self->send_offsets,
                   MPI_CHAR, self->recv_buffer, self->recv_counts,
                   self->recv_offsets, MPI_CHAR, MPI_COMM_WORLD);
@@ -159,32 +169,30 @@ static void alltoallv_traffic(const bench_options_t *options,
     }
 }
 
-int main(int argc, char **argv)
+/* One size: checks, warms up, measures and prints the result. */
+static void alltoallv_measure(const bench_options_t *options)
 {
-    bench_options_t options;
-    alltoallv_t self;
     double elapsed, mean, crossing, busiest;
     bench_traffic_t traffic;
+    alltoallv_t self;
     long count, warm;
     int i;
 
-    MPI_Init(&argc, &argv);
-    bench_options_parse(&options, argc, argv);
-    alltoallv_init(&self, &options);
-    alltoallv_traffic(&options, &traffic);
+    alltoallv_init(&self, options);
+    alltoallv_traffic(options, &traffic);
     bench_traffic_crossing(&traffic, &crossing, &busiest);
 
-    for (i = 0; i < options.check; ++i) {
+    for (i = 0; i < options->check; ++i) {
         alltoallv_checked(&self, i);
     }
 
     /* A call that takes as long as the warm-up is one. */
     elapsed = alltoallv_timed(&self, 1, &mean);
-    warm    = bench_iterations(options.warmup - elapsed, elapsed, 0);
+    warm    = bench_iterations(options->warmup - elapsed, elapsed, 0);
     if (warm > 0) {
         elapsed = alltoallv_timed(&self, warm, &mean) / warm;
     }
-    count   = bench_iterations(options.time, elapsed, options.min_iters);
+    count   = bench_iterations(options->time, elapsed, options->min_iters);
     elapsed = alltoallv_timed(&self, count, &mean);
 
     if (self.rank == 0) {
@@ -196,16 +204,29 @@ int main(int argc, char **argv)
                " \"crossing_bytes\": %.0f, \"busiest_bytes\": %.0f,"
                " \"bytes_per_s\": %.9g, \"payload_bytes\": %.0f,"
                " \"checked\": %d, \"phases\": [",
-               options.size, self.ranks, options.skew, options.hotspot, count,
-               elapsed, elapsed / count, mean / count, crossing, busiest,
+               options->size, self.ranks, options->skew, options->hotspot,
+               count, elapsed, elapsed / count, mean / count, crossing, busiest,
                busiest * count / elapsed,
-               crossing * (options.check + 1 + warm + count), options.check);
+               crossing * (options->check + 1 + warm + count), options->check);
         bench_traffic_print(&traffic, "alltoallv");
         printf("]}\n");
     }
 
     bench_traffic_cleanup(&traffic);
     alltoallv_cleanup(&self);
+}
+
+int main(int argc, char **argv)
+{
+    bench_options_t options;
+    int turn;
+
+    MPI_Init(&argc, &argv);
+    bench_options_parse(&options, argc, argv);
+    for (turn = 0; bench_options_turn(&options, turn); ++turn) {
+        alltoallv_measure(&options);
+    }
+
     MPI_Finalize();
     return 0;
 }

@@ -38,6 +38,41 @@ static double bench_number(const char *name, const char *text, double min,
     return value;
 }
 
+/* Numbers with commas between them. */
+static void bench_options_sizes(bench_options_t *options, char *text)
+{
+    char *rest = text;
+    char *word;
+
+    options->num_sizes = 0;
+    while ((word = strsep(&rest, ",")) != NULL) {
+        if (options->num_sizes == BENCH_MAX_SIZES) {
+            bench_fail("too many --sizes at", word);
+        }
+        options->sizes[options->num_sizes++] = bench_number("sizes", word, 0,
+                                                            1e9);
+    }
+}
+
+int bench_options_turn(bench_options_t *options, int turn)
+{
+    double fitting;
+
+    if (turn >= options->num_sizes) {
+        return 0;
+    }
+
+    options->size   = options->sizes[turn];
+    options->window = options->max_window;
+    if ((options->in_flight > 0) && (options->size > 0)) {
+        fitting         = fmax(BENCH_LEAST_WINDOW,
+                               floor(options->in_flight / options->size));
+        options->window = fmin(options->window, fitting);
+    }
+
+    return 1;
+}
+
 void bench_options_parse(bench_options_t *options, int argc, char **argv)
 {
     static const struct option table[] = {
@@ -58,6 +93,9 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
         {"bursts", required_argument, NULL, 'r'},
         {"pause", required_argument, NULL, 'd'},
         {"gpu", no_argument, NULL, 'G'},
+        {"alltoall", no_argument, NULL, 'A'},
+        {"sizes", required_argument, NULL, 'S'},
+        {"in-flight", required_argument, NULL, 'f'},
         {NULL, 0, NULL, 0}
     };
     int opt;
@@ -79,6 +117,9 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
     options->bursts    = 10;
     options->pause     = 0.1;
     options->gpu       = 0;
+    options->alltoall  = 0;
+    options->num_sizes = 0;
+    options->in_flight = 0;
 
     while ((opt = getopt_long(argc, argv, "", table, NULL)) != -1) {
         switch (opt) {
@@ -133,6 +174,15 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
         case 'G':
             options->gpu = 1;
             break;
+        case 'A':
+            options->alltoall = 1;
+            break;
+        case 'S':
+            bench_options_sizes(options, optarg);
+            break;
+        case 'f':
+            options->in_flight = bench_number("in-flight", optarg, 1, 1e9);
+            break;
         default:
             bench_fail("bad option in the command line of", argv[0]);
         }
@@ -143,6 +193,15 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
     }
     if ((options->skew > 0) && (options->hotspot > 0)) {
         bench_fail("--skew and --hotspot exclude each other in", argv[0]);
+    }
+    if (options->alltoall &&
+        ((options->skew > 0) || (options->hotspot > 0) || options->gpu)) {
+        bench_fail("--alltoall excludes --skew, --hotspot and --gpu in",
+                   argv[0]);
+    }
+    options->max_window = options->window;
+    if (options->num_sizes == 0) {
+        options->sizes[options->num_sizes++] = options->size;
     }
     if (options->gpu) {
         bench_memory_use_gpu();

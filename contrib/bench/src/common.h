@@ -14,6 +14,11 @@
  * library prints does no harm. */
 #define BENCH_RESULT_PREFIX "BENCH-RESULT "
 
+enum {
+    BENCH_MAX_SIZES     = 64,
+    BENCH_LEAST_WINDOW  = 4   /* whatever --in-flight says */
+};
+
 typedef struct {
     size_t size;     /* bytes of a message */
     int    window;   /* messages in flight, per direction */
@@ -34,10 +39,20 @@ typedef struct {
     double pause;    /* with so many between them */
     int    gpu;      /* messages are in memory of GPUs; not moe, onesided,
                       * latency, peers */
+    int    alltoall; /* alltoallv: MPI_Alltoall instead */
+    size_t sizes[BENCH_MAX_SIZES]; /* latency, stream, alltoallv: one after the
+                                    * other, in place of `size` */
+    int    num_sizes;
+    int    max_window; /* what --window says */
+    double in_flight;  /* stream: bytes that shorten the window; 0: nothing */
 } bench_options_t;
 
 /* Reads the command line; prints one line and aborts the job on a bad one. */
 void bench_options_parse(bench_options_t *options, int argc, char **argv);
+
+/* Sets size and window to those of turn 0, 1, ...; returns 0 when there are no
+ * more. */
+int bench_options_turn(bench_options_t *options, int turn);
 
 /* Buffer on a page boundary with every byte set to `fill`; never NULL. */
 void *bench_buffer(size_t size, int fill);

@@ -71,13 +71,57 @@ static void latency_checked(latency_t *latency, unsigned number)
                         latency->rank, number);
 }
 
+/* One size: checks, warms up, measures and prints the result. */
+static void latency_measure(latency_t *latency)
+{
+    const bench_options_t *options = latency->options;
+    double elapsed, *samples;
+    long tries, warm, count, total;
+    int i;
+
+    latency->send_buffer = bench_buffer(options->size, 1);
+    latency->recv_buffer = bench_buffer(options->size, 0);
+
+    for (i = 0; i < options->check; ++i) {
+        latency_checked(latency, i);
+    }
+
+    /* Of a long message one round trip tells enough, of a short one the first
+     * tells nothing. */
+    elapsed = latency_timed(latency, 1, NULL);
+    tries   = bench_iterations(options->warmup / 2, elapsed, 1);
+    elapsed = latency_timed(latency, tries, NULL) / tries;
+    warm    = bench_iterations(options->warmup / 2, elapsed, 1);
+    elapsed = latency_timed(latency, warm, NULL) / warm;
+    count   = bench_iterations(options->time, elapsed, options->min_iters);
+    samples = bench_buffer(count * sizeof(*samples), 0);
+    elapsed = latency_timed(latency, count, samples);
+    total   = options->check + 1 + tries + warm + count;
+
+    if (latency->rank == 0) {
+        bench_sort(samples, count);
+        printf(BENCH_RESULT_PREFIX
+               "{\"program\": \"latency\", \"size\": %zu,"
+               " \"round_trips\": %ld, \"seconds\": %.9g,"
+               " \"latency_s\": %.9g, \"mean_s\": %.9g, \"min_s\": %.9g,"
+               " \"p99_s\": %.9g, \"payload_bytes\": %.0f,"
+               " \"checked\": %d}\n",
+               options->size, count, elapsed,
+               bench_quantile(samples, count, 0.5) / 2, elapsed / count / 2,
+               samples[0] / 2, bench_quantile(samples, count, 0.99) / 2,
+               2.0 * total * options->size, options->check);
+    }
+
+    free(samples);
+    free(latency->recv_buffer);
+    free(latency->send_buffer);
+}
+
 int main(int argc, char **argv)
 {
     bench_options_t options;
     latency_t latency;
-    double elapsed, *samples;
-    long count, warm, total = 0;
-    int ranks, i;
+    int ranks, turn;
 
     MPI_Init(&argc, &argv);
     bench_options_parse(&options, argc, argv);
@@ -88,41 +132,12 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
 
-    latency.options     = &options;
-    latency.peer        = 1 - latency.rank;
-    latency.send_buffer = bench_buffer(options.size, 1);
-    latency.recv_buffer = bench_buffer(options.size, 0);
-
-    for (i = 0; i < options.check; ++i) {
-        latency_checked(&latency, i);
+    latency.options = &options;
+    latency.peer    = 1 - latency.rank;
+    for (turn = 0; bench_options_turn(&options, turn); ++turn) {
+        latency_measure(&latency);
     }
 
-    latency_timed(&latency, 20, NULL);
-    elapsed = latency_timed(&latency, 100, NULL) / 100;
-    warm    = bench_iterations(options.warmup, elapsed, 1);
-    elapsed = latency_timed(&latency, warm, NULL) / warm;
-    count   = bench_iterations(options.time, elapsed, options.min_iters);
-    samples = bench_buffer(count * sizeof(*samples), 0);
-    elapsed = latency_timed(&latency, count, samples);
-    total   = options.check + 120 + warm + count;
-
-    if (latency.rank == 0) {
-        bench_sort(samples, count);
-        printf(BENCH_RESULT_PREFIX
-               "{\"program\": \"latency\", \"size\": %zu,"
-               " \"round_trips\": %ld, \"seconds\": %.9g,"
-               " \"latency_s\": %.9g, \"mean_s\": %.9g, \"min_s\": %.9g,"
-               " \"p99_s\": %.9g, \"payload_bytes\": %.0f,"
-               " \"checked\": %d}\n",
-               options.size, count, elapsed,
-               bench_quantile(samples, count, 0.5) / 2, elapsed / count / 2,
-               samples[0] / 2, bench_quantile(samples, count, 0.99) / 2,
-               2.0 * total * options.size, options.check);
-    }
-
-    free(samples);
-    free(latency.recv_buffer);
-    free(latency.send_buffer);
     MPI_Finalize();
     return 0;
 }

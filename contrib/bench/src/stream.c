@@ -91,13 +91,61 @@ static void stream_checked_window(stream_t *stream, unsigned number)
     }
 }
 
+/* One size: checks, warms up, measures and prints the result. */
+static void stream_measure(stream_t *stream)
+{
+    const bench_options_t *options = stream->options;
+    double elapsed, messages;
+    long windows, total = 0;
+    int pairs, i;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &pairs);
+    pairs              /= 2;
+    stream->send_buffer = bench_data(options->size * options->window, 1);
+    stream->recv_buffer = bench_data(options->size * options->window, 0);
+    stream->requests    = bench_buffer(2 * options->window *
+                                       sizeof(*stream->requests), 0);
+
+    for (i = 0; i < options->check; ++i) {
+        stream_checked_window(stream, i);
+    }
+    total += options->check;
+
+    /* Somebody pays for connections and page faults before one window can
+     * tell how long it lasts; one of these takes seconds on a slow wire. */
+    if (options->check == 0) {
+        bench_repeat(stream_window, stream, 1);
+        total++;
+    }
+    elapsed = bench_measure(options, stream_window, stream, &windows, &total);
+
+    if (stream->rank == 0) {
+        messages = (double)windows * options->window * pairs *
+                   (options->bidir ? 2 : 1);
+        printf(BENCH_RESULT_PREFIX
+               "{\"program\": \"stream\", \"size\": %zu, \"window\": %d,"
+               " \"bidir\": %s, \"pairs\": %d, \"seconds\": %.9g,"
+               " \"messages\": %.0f, \"bytes_per_s\": %.9g,"
+               " \"messages_per_s\": %.9g, \"payload_bytes\": %.0f,"
+               " \"checked\": %d}\n",
+               options->size, options->window,
+               options->bidir ? "true" : "false", pairs, elapsed, messages,
+               messages * options->size / elapsed, messages / elapsed,
+               (double)total * options->window * options->size * pairs *
+                       (options->bidir ? 2 : 1),
+               options->check * options->window);
+    }
+
+    free(stream->requests);
+    bench_data_free(stream->recv_buffer);
+    bench_data_free(stream->send_buffer);
+}
+
 int main(int argc, char **argv)
 {
     bench_options_t options;
     stream_t stream;
-    double elapsed, messages;
-    long windows, total = 0;
-    int ranks, i;
+    int ranks, turn;
 
     MPI_Init(&argc, &argv);
     bench_options_parse(&options, argc, argv);
@@ -108,49 +156,14 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
 
-    stream.options     = &options;
-    stream.peer        = (stream.rank + ranks / 2) % ranks;
-    stream.sends       = options.bidir || (stream.rank < ranks / 2);
-    stream.receives    = options.bidir || (stream.rank >= ranks / 2);
-    stream.send_buffer = bench_data(options.size * options.window, 1);
-    stream.recv_buffer = bench_data(options.size * options.window, 0);
-    stream.requests    = bench_buffer(2 * options.window *
-                                      sizeof(*stream.requests), 0);
-
-    for (i = 0; i < options.check; ++i) {
-        stream_checked_window(&stream, i);
-    }
-    total += options.check;
-
-    /* Somebody pays for connections and page faults before one window can
-     * tell how long it lasts; one of these takes seconds on a slow wire. */
-    if (options.check == 0) {
-        bench_repeat(stream_window, &stream, 1);
-        total++;
-    }
-    elapsed = bench_measure(&options, stream_window, &stream, &windows,
-                            &total);
-
-    if (stream.rank == 0) {
-        messages = (double)windows * options.window * (ranks / 2) *
-                   (options.bidir ? 2 : 1);
-        printf(BENCH_RESULT_PREFIX
-               "{\"program\": \"stream\", \"size\": %zu, \"window\": %d,"
-               " \"bidir\": %s, \"pairs\": %d, \"seconds\": %.9g,"
-               " \"messages\": %.0f, \"bytes_per_s\": %.9g,"
-               " \"messages_per_s\": %.9g, \"payload_bytes\": %.0f,"
-               " \"checked\": %d}\n",
-               options.size, options.window, options.bidir ? "true" : "false",
-               ranks / 2, elapsed, messages, messages * options.size / elapsed,
-               messages / elapsed,
-               (double)total * options.window * options.size * (ranks / 2) *
-                       (options.bidir ? 2 : 1),
-               options.check * options.window);
+    stream.options  = &options;
+    stream.peer     = (stream.rank + ranks / 2) % ranks;
+    stream.sends    = options.bidir || (stream.rank < ranks / 2);
+    stream.receives = options.bidir || (stream.rank >= ranks / 2);
+    for (turn = 0; bench_options_turn(&options, turn); ++turn) {
+        stream_measure(&stream);
     }
 
-    free(stream.requests);
-    bench_data_free(stream.recv_buffer);
-    bench_data_free(stream.send_buffer);
     MPI_Finalize();
     return 0;
 }
