@@ -3,6 +3,7 @@
 
 #include "harness/run.h"
 #include "hostile/session.h"
+#include "streams/session.h"
 #include "world/random.h"
 
 #include <chrono>
@@ -19,7 +20,8 @@ using namespace fuselink::sim;
     fputs("usage: sim_tests [--wires tcp|rc|ud|mixed|any] [--seed N | --seeds A..B]\n"
           "                 [--without NUMBERS] [--print] [--twice] [--counts]\n"
           "                 [--keep-going] [--no-shrink]\n"
-          "       sim_tests --hostile [--seed N | --seeds A..B] [--keep-going]\n",
+          "       sim_tests --hostile [--seed N | --seeds A..B] [--keep-going]\n"
+          "       sim_tests --streams [--seed N | --seeds A..B] [--keep-going]\n",
           stderr);
     exit(2);
 }
@@ -82,6 +84,45 @@ unsigned run_hostile(uint64_t first, uint64_t last, bool keep_going)
     return failed;
 }
 
+/* Sessions of two processes with a connection that they end. The same, and of many
+ * sessions each thing has come up. */
+unsigned run_streams(uint64_t first, uint64_t last, bool keep_going)
+{
+    constexpr uint64_t kMany = 200;
+    StreamCounts       counts;
+    unsigned           failed = 0;
+    for (uint64_t seed = first; seed <= last; ++seed) {
+        const auto violations = stream_session(seed, counts);
+        if (violations.empty()) {
+            continue;
+        }
+        ++failed;
+        printf("failed: sim_tests --streams --seed %lu\n", seed);
+        for (const auto &line : violations) {
+            printf("    %s\n", line.c_str());
+        }
+        fflush(stdout);
+        if (!keep_going) {
+            return failed;
+        }
+    }
+    const uint64_t sessions = last - first + 1;
+    if (sessions >= kMany) {
+        for (auto [what, count] :
+             {std::pair<const char *, uint64_t>{"ends before all was read",
+                                                counts.ended_unread},
+              {"windows that are shut", counts.shut},
+              {"wires that are silent", counts.silent},
+              {"connections of both", counts.shared}}) {
+            if (count < sessions / 10) {
+                printf("failed: %lu %s in %lu sessions\n", count, what, sessions);
+                ++failed;
+            }
+        }
+    }
+    return failed;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -90,7 +131,7 @@ int main(int argc, char **argv)
     uint64_t first = 1, last = 1;
     Cuts     cuts;
     bool     print = false, twice = false, counts = false, keep_going = false,
-             shrinks = true, hostile = false, any_wires = false;
+             shrinks = true, hostile = false, streams = false, any_wires = false;
     for (int i = 1; i < argc; ++i) {
         const std::string name  = argv[i];
         auto              value = [&]() -> std::string {
@@ -119,6 +160,8 @@ int main(int argc, char **argv)
             read_cuts(value(), cuts);
         } else if (name == "--hostile") {
             hostile = true;
+        } else if (name == "--streams") {
+            streams = true;
         } else if (name == "--print") {
             print = true;
         } else if (name == "--twice") {
@@ -136,6 +179,9 @@ int main(int argc, char **argv)
 
     if (hostile) {
         return run_hostile(first, last, keep_going) != 0;
+    }
+    if (streams) {
+        return run_streams(first, last, keep_going) != 0;
     }
     Counts   sum{};
     unsigned failed = 0;

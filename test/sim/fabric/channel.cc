@@ -13,6 +13,7 @@ void Channel::send(size_t bytes, Timeline::Event arrive)
     const Instant due = std::max(last_,
                                  from_.carry(to_, bytes, world_.time().now()));
     last_             = due;
+    last_sent_        = world_.time().now();
     under_way_       += bytes;
     packets_.push_back({bytes, due, std::move(arrive)});
     schedule();
@@ -51,7 +52,7 @@ void Channel::front_is_due()
         schedule();
         return;
     }
-    if (from_.mute || to_.deaf) {
+    if (is_silent()) {
         if (silent_since_ < 0) {
             silent_since_ = now;
             pause_        = again_;
@@ -67,10 +68,13 @@ void Channel::front_is_due()
         }
         packets_.front().due = now + pause_;
         pause_               = std::min(2 * pause_, 8 * again_);
+        last_sent_           = now;
+        ++tries_;
         schedule();
         return;
     }
     silent_since_ = -1;
+    tries_        = 0;
     Packet packet = std::move(packets_.front());
     packets_.pop_front();
     under_way_ -= packet.bytes;

@@ -39,6 +39,17 @@ public:
     std::function<void()> on_give_up;
 
     size_t under_way() const { return under_way_; }
+    /** How often it has sent again since the last that arrived, and when it sent
+     *  at all. */
+    unsigned tries() const { return tries_; }
+    Instant  last_sent() const { return last_sent_; }
+    /** Nothing gets to the other end now. */
+    bool is_silent() const { return from_.mute || to_.deaf; }
+    /** From here to there, for the first bit. */
+    Instant delay() const
+    {
+        return from_.delay + to_.delay + from_.jitter + to_.jitter;
+    }
 
 private:
     struct Packet {
@@ -57,6 +68,8 @@ private:
     size_t             under_way_ = 0; /* bytes */
     Instant            silent_since_ = -1;
     Instant            pause_  = 0;
+    unsigned           tries_  = 0;
+    Instant            last_sent_ = 0;
     Instant            last_   = 0; /* arrival */
     bool               armed_  = false;
     bool               cut_    = false;

@@ -62,11 +62,14 @@ void Stream::transmit(unsigned side)
         end.to_send.pop_front();
         const size_t size = segment->size();
         end.to_send_bytes -= size;
+        end.busy_since     = end.on_wire == 0 ? world.time().now() : end.busy_since;
+        end.busy_acked     = end.on_wire == 0 ? 0 : end.busy_acked;
+        end.sent_at        = world.time().now();
         end.on_wire       += size;
         end.out->send(size + 40, [this, side, segment] {
             End &from = ends[side], &to = ends[1 - side];
             from.on_wire -= segment->size();
-            if (to.iface == nullptr || !to.process->alive) {
+            if (to.iface == nullptr || to.ended || !to.process->alive) {
                 if (given_up_on) {
                     note_first_contact(side);
                 }
@@ -74,6 +77,10 @@ void Stream::transmit(unsigned side)
                 return;
             }
             brought[side]      = true;
+            from.acked        += segment->size();
+            from.busy_acked   += segment->size();
+            to.came           += segment->size();
+            from.acked_at = to.came_at = world.time().now();
             to.received_bytes += segment->size();
             to.received.push_back(std::move(*segment));
             notify(1 - side);
@@ -197,6 +204,24 @@ void Stream::reset(unsigned side)
     auto keep = shared_from_this();
     ends[side].out->send(40, [keep, side] { keep->fail(1 - side); });
     ends[side].error = true;
+    notify(side);
+}
+
+void Stream::end(unsigned side)
+{
+    End &end = ends[side];
+    end.received.clear(); /* also if it has broken: it could still be read */
+    end.received_bytes = 0;
+    end.ended          = true;
+    if (end.error || end.iface == nullptr) {
+        return;
+    }
+    holds[side] = false;
+    end.to_send.clear();
+    end.to_send_bytes = 0;
+    auto keep = shared_from_this(); /* behind what is on its way already */
+    end.out->send(40, [keep, side] { keep->fail(1 - side); });
+    end.error = true;
     notify(side);
 }
 

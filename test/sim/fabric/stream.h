@@ -58,6 +58,13 @@ struct Stream : std::enable_shared_from_this<Stream> {
         bool   greeted = false; /* UCX's own handshake was here */
         bool   in_ready = false; /* of the interface's list */
         unsigned puts_open = 0; /* sent, not acknowledged */
+        bool   ended   = false; /* at once, by its own process */
+
+        /* What the kernel counts, for those who ask. */
+        uint64_t acked = 0, came = 0;       /* bytes since the beginning */
+        Instant  acked_at = 0, sent_at = 0, came_at = 0;
+        Instant  busy_since = 0;            /* bytes are under way */
+        uint64_t busy_acked = 0;            /* of those, acknowledged */
     };
 
     explicit Stream(World &world) : world(world) {}
@@ -75,6 +82,9 @@ struct Stream : std::enable_shared_from_this<Stream> {
     /** The connection breaks, as both kernels see it: at once at `side`, after
      *  what is under way at the other. */
     void reset(unsigned side);
+    /** The process ends it at once: what its kernel has, either way, is gone, and
+     *  what comes finds nobody. */
+    void end(unsigned side);
     /** What was put from this side is acknowledged. */
     void acknowledged(unsigned side);
     /** The same after so many more bytes from this side. */
@@ -88,6 +98,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
 
     World &world;
     End    ends[2]; /* who connected, who accepted */
+    uint16_t port = 0;       /* who connected has it at this one */
     uint32_t target = 0;     /* the endpoint that it is for; 0: any */
     bool   given_up = false; /* one side lost a crossing */
     bool   answered = false; /* by the other kernel */

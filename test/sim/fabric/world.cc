@@ -21,6 +21,7 @@ const char *name_of(Count count)
         "notices_held", "held_back", "datagram_errors", "quick_puts", "kept", "from_ends", "gpu_messages", "gpu_puts", "gpu_gets", "copies_out", "copies_in",
         "copies_short", "copies_between", "agent_rounds",
         "copies_failed", "slot_puts", "direct_puts",
+        "streams_ended", "ended_from",
         "allowed"};
     static_assert(std::size(names) == static_cast<size_t>(Count::kCount));
     return names[static_cast<size_t>(count)];

@@ -33,6 +33,7 @@ enum class Count : unsigned {
     GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
     CopiesOut, CopiesIn, CopiesShort, CopiesBetween, AgentRounds, CopiesFailed, /* of GPUs */
     SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */
+    StreamsEnded, EndedFrom, /* at once, by their own processes */
     Allowed, /* runs that end as README.md says they may */
     kCount
 };

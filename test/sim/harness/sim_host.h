@@ -3,10 +3,11 @@
 #define FUSELINK_TEST_SIM_HARNESS_SIM_HOST_H
 
 #include "../fabric/world.h"
+#include "../uct/stream_control.h"
 #include "host/host.h"
+#include "registry/relay_registry.h"
 
 #include <map>
-#include "registry/relay_registry.h"
 
 namespace fuselink::sim {
 
@@ -67,6 +68,7 @@ public:
     uint64_t     job() override { return 1; }
     Processes   &processes() override { return memory_.processes; }
     Network     &network() override { return *this; }
+    StreamControl &streams() override { return streams_; }
     std::shared_ptr<Board> open_board(std::string &error) override;
     std::shared_ptr<RelayRegistry> open_relay_registry(uint8_t      kind,
                                                std::string &error) override;
@@ -99,6 +101,7 @@ private:
     Process    &process_;
     NodeMemory &memory_;
     Random      secrets_;
+    SimStreamControl streams_;
     std::vector<SimWork *> works_;
 };
 

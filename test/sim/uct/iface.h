@@ -11,6 +11,8 @@
 namespace fuselink::sim {
 
 class SimEp;
+class StreamEp;
+class StreamIface;
 
 /** An interface of a simulated transport, of one process. */
 class SimIface : public uct_base_iface_t {
@@ -42,6 +44,8 @@ public:
     virtual bool         storms() { return world().storms(process_); }
     /** Connections of a process that is gone are the kernel's to end. */
     virtual void     die() = 0;
+    /** Itself, if it is for streams. */
+    virtual StreamIface *as_stream() { return nullptr; }
 
     /** The iface address: its number. */
     static uint32_t number_in(const uct_iface_addr_t *address);
@@ -130,6 +134,8 @@ public:
     virtual ucs_status_t room() const = 0;
     virtual ucs_status_t address(uint8_t *out) const;
     virtual ucs_status_t connect_to(const uint8_t *address);
+    /** Itself, if it is one of a stream. */
+    virtual StreamEp    *as_stream() { return nullptr; }
 
     ucs_status_t pending_add(uct_pending_req_t *req);
     void         pending_purge(uct_pending_purge_callback_t cb, void *arg);

@@ -13,6 +13,10 @@ constexpr size_t kReceive = 8192;
 /* The other side may close a connection when this one has just taken it over. */
 constexpr Instant kFirstContact = 10 * kMillisecond;
 
+/* Ports of those who connect: above the numbers of interfaces, at which these
+ * listen. */
+constexpr uint32_t kFirstPort = 32768;
+
 /* What an endpoint that connects to another says of itself. */
 struct EpAddress {
     uint32_t iface, name;
@@ -325,6 +329,8 @@ std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
     auto           stream  = std::make_shared<Stream>(world());
     stream->has_messages   = !second_ && target == 0;
     stream->target         = target;
+    stream->port           = static_cast<uint16_t>(
+        kFirstPort + world().streams().size() % (UINT16_MAX - kFirstPort));
     world().count(Count::Streams);
     world().streams().push_back(stream);
     Nic *nics[2] = {&nic(), &remote_nic};
@@ -384,7 +390,11 @@ std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
         here.process = &process;
         here.iface   = iface;
         iface->adopt(stream);
-        here.out->send(40, [stream] { stream->answered = true; });
+        here.acked_at = here.came_at = stream->world.time().now();
+        here.out->send(40, [stream] {
+            stream->answered         = true;
+            stream->ends[0].acked_at = stream->world.time().now();
+        });
         here.received.push_back({hello, 0, {}});
         here.received_bytes += here.received.back().size();
         stream->notify(1);

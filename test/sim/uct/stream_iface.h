@@ -46,9 +46,12 @@ public:
                            uct_ep_h *ep) override;
     ucs_status_t arm() override { return UCS_OK; }
     void         die() override;
+    StreamIface *as_stream() override { return this; }
 
     void is_ready(std::shared_ptr<Stream> stream, unsigned side);
     void adopt(const std::shared_ptr<Stream> &stream);
+    /** Those that have an end here. */
+    const std::list<std::shared_ptr<Stream>> &streams() const { return streams_; }
 
     bool listening = true;
     /** Not the first of its process on this NIC: fuselink's for bulk data. */
@@ -94,6 +97,7 @@ public:
     /* Endpoint to endpoint. */
     ucs_status_t address(uint8_t *out) const override;
     ucs_status_t connect_to(const uint8_t *address) override;
+    StreamEp    *as_stream() override { return this; }
     void         take_name();
 
     /** The kernel has more room for what UCX holds, or for what waits. */

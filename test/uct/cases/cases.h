@@ -28,6 +28,7 @@ std::vector<Case> mend_cases();
 std::vector<Case> settings_cases();
 std::vector<Case> self_cases();
 std::vector<Case> poller_cases();
+std::vector<Case> stream_cases();
 
 } // namespace fltest
 

@@ -33,7 +33,7 @@ private:
 };
 
 /** A process of which a test says everything. What it cannot say there is not:
- *  network() and shared memory. */
+ *  network(), streams() and shared memory. */
 class FakeHost final : public fuselink::Host {
 public:
     explicit FakeHost(uint64_t self = 1) : people(self) {}
@@ -54,6 +54,7 @@ public:
     uint64_t job() override { return 1; }
     fuselink::Processes &processes() override { return people; }
     fuselink::Network   &network() override { abort(); }
+    fuselink::StreamControl &streams() override { abort(); }
     std::shared_ptr<fuselink::Board> open_board(std::string &error) override
     {
         error = "none";

@@ -8,6 +8,7 @@
 #include "../sched/units.h"
 #include "background.h"
 #include "network.h"
+#include "stream_control.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,10 +22,10 @@ class RelayRegistry;
 
 /**
  * What a process has from the machine and not from UCX: the clock, chance, who
- * it is, what it shares with the other processes of its node, its network.
- * Nothing of the transport asks the kernel for these by another way, so that
- * one program can be many processes on many nodes, with a clock that it sets
- * itself (host_of_new_md()).
+ * it is, what it shares with the other processes of its node, its network and
+ * its connections. Nothing of the transport asks the kernel for these by another
+ * way, so that one program can be many processes on many nodes, with a clock that
+ * it sets itself (host_of_new_md()).
  *
  * One for each process. Thread-safe.
  */
@@ -58,6 +59,8 @@ public:
     /** The processes of the node, this one among them. */
     virtual Processes &processes() = 0;
     virtual Network   &network() = 0;
+    /** The connections below endpoints of streams. */
+    virtual StreamControl &streams() = 0;
 
     /* Shared memory. nullptr if there can be none; `error` says why, for a log
      * line. */

@@ -8,6 +8,7 @@
 #include "background_thread.h"
 #include "native_clock.h"
 #include "native_network.h"
+#include "native_stream_control.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -67,6 +68,12 @@ Network &NativeHost::network()
 {
     static NativeNetwork network;
     return network;
+}
+
+StreamControl &NativeHost::streams()
+{
+    static NativeStreamControl streams;
+    return streams;
 }
 
 std::shared_ptr<Board> NativeHost::open_board(std::string &error)

@@ -19,6 +19,7 @@ public:
     uint64_t     job() override;
     Processes   &processes() override;
     Network     &network() override;
+    StreamControl &streams() override;
     std::shared_ptr<Board>     open_board(std::string &error) override;
     std::shared_ptr<RelayRegistry> open_relay_registry(uint8_t      kind,
                                                std::string &error) override;

@@ -1,0 +1,73 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "native_stream_control.h"
+
+#include "../ucx.h"
+#include "tcp_socket.h"
+
+#include <cstring>
+
+/* The one place that knows how UCX's tcp keeps its sockets. */
+extern "C" {
+#include <uct/tcp/tcp.h>
+}
+
+namespace fuselink {
+namespace {
+
+bool is_tcp(uct_iface_h iface)
+{
+    auto *base = ucs_derived_of(iface, uct_base_iface_t);
+    return strcmp(base->md->component->name, UCT_TCP_NAME) == 0;
+}
+
+/* -1: none. */
+int socket_of(uct_ep_h ep)
+{
+    return is_tcp(ep->iface) ? ucs_derived_of(ep, uct_tcp_ep_t)->fd : -1;
+}
+
+/* Where the interface accepts connections; also when UCX has closed the listening
+ * socket, as it does for good when accept() fails. */
+bool listening_address(uct_iface_h iface, SocketAddress &address)
+{
+    return tcp_socket::from_kernel(
+        ucs_derived_of(iface, uct_tcp_iface_t)->config.ifaddr, address);
+}
+
+} // namespace
+
+bool NativeStreamControl::look(uct_ep *ep, StreamState &state)
+{
+    return tcp_socket::look(socket_of(ep), state);
+}
+
+bool NativeStreamControl::addresses(uct_ep *ep, SocketAddress &here,
+                                    SocketAddress &there)
+{
+    return tcp_socket::addresses(socket_of(ep), here, there);
+}
+
+bool NativeStreamControl::end(uct_ep *ep)
+{
+    const int fd = socket_of(ep);
+    /* In the midst of UCX's handshake the other side's UCX would complain, and this
+     * one begin anew. */
+    return fd >= 0 &&
+           ucs_derived_of(ep, uct_tcp_ep_t)->conn_state ==
+               UCT_TCP_EP_CONN_STATE_CONNECTED &&
+           tcp_socket::end(fd);
+}
+
+unsigned NativeStreamControl::end_from(uct_iface           *iface,
+                                       const SocketAddress &far)
+{
+    SocketAddress near;
+    int           events = -1;
+    if (!is_tcp(iface) || !listening_address(iface, near) ||
+        uct_iface_event_fd_get(iface, &events) != UCS_OK) {
+        return 0;
+    }
+    return tcp_socket::end_from(events, near, far);
+}
+
+} // namespace fuselink

@@ -1,0 +1,22 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_HOST_NATIVE_STREAM_CONTROL_H
+#define FUSELINK_HOST_NATIVE_STREAM_CONTROL_H
+
+#include "stream_control.h"
+
+namespace fuselink {
+
+/** For endpoints and interfaces of UCX's tcp, as built in this very release of
+ *  UCX (edge/version.h sees to that). Others have no socket here. */
+class NativeStreamControl final : public StreamControl {
+public:
+    bool look(uct_ep *ep, StreamState &state) override;
+    bool addresses(uct_ep *ep, SocketAddress &here,
+                   SocketAddress &there) override;
+    bool end(uct_ep *ep) override;
+    unsigned end_from(uct_iface *iface, const SocketAddress &far) override;
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,153 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "stream_control.h"
+
+#include "stream_iface.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace fuselink::sim {
+namespace {
+
+/* What a look costs, and an end: system calls. */
+constexpr Instant kLeastCost = 500, kMostCost = 2000;
+
+StreamEp *stream_of(uct_ep *ep)
+{
+    StreamEp *stream = SimEp::from(ep).as_stream();
+    return stream != nullptr && stream->stream != nullptr &&
+                   stream->stream->ends[stream->side].ep == stream ?
+               stream : nullptr;
+}
+
+/* Who connected has a port of its own; who accepted, that of the interface. */
+SocketAddress address_of(const Stream &stream, unsigned side)
+{
+    const Stream::End &end = stream.ends[side];
+    SocketAddress      address;
+    uint8_t            ip[4];
+    ip_of(*end.nic, ip);
+    address.family = 4;
+    std::copy(std::begin(ip), std::end(ip), address.ip.begin());
+    address.port = side == 0 ? stream.port :
+                               static_cast<uint16_t>(end.iface_id);
+    return address;
+}
+
+/* A window that is shut is asked for with pauses that double: on a silent wire so
+ * many are not answered. */
+unsigned probes_in(Instant time, Instant first)
+{
+    return static_cast<unsigned>(
+        std::bit_width(static_cast<uint64_t>(time / first)));
+}
+
+StreamState::Phase phase_of(const Stream &stream, unsigned side)
+{
+    const Stream::End &end = stream.ends[side];
+    if (end.error || end.eof || end.closed) {
+        return StreamState::Phase::Closed;
+    }
+    return side == 0 && !stream.answered ? StreamState::Phase::Connecting :
+                                           StreamState::Phase::Established;
+}
+
+} // namespace
+
+bool SimStreamControl::look(uct_ep *ep, StreamState &state)
+{
+    StreamEp *one = stream_of(ep);
+    if (one == nullptr) {
+        return false;
+    }
+    World &world = one->world();
+    world.spend(kLeastCost, kMostCost);
+    Stream            &stream  = *one->stream;
+    Stream::End       &end     = stream.ends[one->side];
+    const Stream::End &other   = stream.ends[1 - one->side];
+    const Profile     &profile = world.profile();
+    const Instant      now     = world.time().now();
+    const size_t       room    = profile.receive_buffer;
+    using sched::Nanos;
+
+    state          = {};
+    state.phase    = phase_of(stream, one->side);
+    state.unsent   = sched::Bytes(end.to_send_bytes);
+    state.unacked  = sched::Bytes(end.to_send_bytes + end.on_wire);
+    state.mss      = static_cast<uint32_t>(profile.segment);
+    state.segments = static_cast<uint32_t>(
+        (end.on_wire + profile.segment - 1) / profile.segment);
+    state.acked       = end.acked;
+    state.received    = end.came;
+    state.retransmits = state.backoff = end.out->tries();
+    state.window      = static_cast<uint32_t>(
+        room - std::min(room, other.received_bytes));
+    if (state.window_shut() && state.phase == StreamState::Phase::Established) {
+        if (!end.out->is_silent() && !other.out->is_silent()) {
+            end.acked_at = now; /* the other kernel answers, whoever sleeps */
+        }
+        state.probes  = probes_in(now - end.acked_at, profile.send_again);
+        state.backoff = state.probes + 1;
+    }
+    state.since_ack      = Nanos(now - end.acked_at);
+    state.since_sent     = Nanos(now - std::max(end.sent_at,
+                                                end.out->last_sent()));
+    state.since_received = Nanos(now - end.came_at);
+    const Instant both   = end.out->delay() + other.out->delay();
+    state.rtt = state.least_rtt = Nanos(both);
+    state.rtt_deviation = Nanos(both / 8);
+    state.timeout       = Nanos(profile.send_again << std::min(
+                                    state.backoff, 3u));
+    if (end.busy_acked != 0 && end.acked_at > end.busy_since) {
+        state.delivery = static_cast<double>(end.busy_acked) * 1e9 /
+                         static_cast<double>(end.acked_at - end.busy_since);
+    }
+    state.starved = end.to_send.empty();
+    return true;
+}
+
+bool SimStreamControl::addresses(uct_ep *ep, SocketAddress &here,
+                                 SocketAddress &there)
+{
+    StreamEp *one = stream_of(ep);
+    if (one == nullptr || one->stream->ends[one->side].ended) {
+        return false;
+    }
+    here  = address_of(*one->stream, one->side);
+    there = address_of(*one->stream, 1 - one->side);
+    return true;
+}
+
+bool SimStreamControl::end(uct_ep *ep)
+{
+    StreamEp *one = stream_of(ep);
+    if (one == nullptr || one->state != StreamEp::State::Connected) {
+        return false;
+    }
+    one->world().spend(kLeastCost, kMostCost);
+    one->world().count(Count::StreamsEnded);
+    one->stream->end(one->side);
+    return true;
+}
+
+unsigned SimStreamControl::end_from(uct_iface *iface, const SocketAddress &far)
+{
+    StreamIface *accepting = SimIface::from(iface).as_stream();
+    if (accepting == nullptr) {
+        return 0;
+    }
+    accepting->world().spend(kLeastCost, 10 * kMostCost);
+    unsigned count = 0;
+    for (const auto &stream : accepting->streams()) {
+        Stream::End &end = stream->ends[1];
+        if (end.iface == accepting && !end.ended &&
+            address_of(*stream, 0) == far) {
+            stream->end(1);
+            ++count;
+        }
+    }
+    accepting->world().count(Count::EndedFrom, count);
+    return count;
+}
+
+} // namespace fuselink::sim
