@@ -95,9 +95,8 @@ private:
         sched::Nanos at;
     };
     struct Goodbye { /* ours */
-        bool         said         = false;
-        bool         said_stopped = false;
-        sched::Nanos flush_until; /* 0: not all of it was said */
+        bool said         = false;
+        bool said_stopped = false;
     };
     struct Silence { /* since bytes came last */
         sched::Nanos since;
@@ -135,8 +134,7 @@ private:
     bool              must_tell_ = false; /* the other side may wait for us */
     bool              had_open_  = false; /* operations, when it failed */
     bool              why_said_  = false;
-    sched::Nanos      until_;      /* then it ends, come what may */
-    sched::Nanos      tell_until_; /* and then if nothing is open */
+    sched::Nanos      until_; /* then it ends, come what may */
 };
 
 } // namespace fuselink
