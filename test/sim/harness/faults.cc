@@ -265,33 +265,40 @@ bool Faults::break_pair(const Fault &fault, bool bulk_only)
     return true;
 }
 
-/* What is counted is zero again when nobody uses it. */
-void Faults::check_calm()
+/* What is counted is zero again when nobody uses it. Else who counts what. */
+std::string Faults::not_calm() const
 {
     /* A kernel that only receives hears of a long silence when it has asked. */
     if (world_.counts()[static_cast<size_t>(Count::GaveUp)] != 0) {
-        return;
+        return {};
     }
     /* Over RDMA nobody hears at once that somebody has gone, who was served. */
     if (world_.profile().rdma &&
         std::any_of(programs_.begin(), programs_.end(),
                     [](const auto &program) { return program->gone(); })) {
-        return;
+        return {};
     }
     for (const auto &program : programs_) {
-        if (program->gone() || !world_.journal().violations().empty()) {
+        if (program->gone()) {
             continue;
         }
-        const std::string who = "process " +
-                                std::to_string(program->process().index());
         const Engine &engine = program->rails()->engine();
         for (const auto &rail : engine.rails()) {
             if (!rail->nic.shared().in_flight.is_zero()) {
-                world_.journal().violate(
-                    who + " counts bytes in flight on " + rail->name() +
-                    " that are not");
+                return "process " + std::to_string(program->process().index()) +
+                       " counts bytes in flight on " + rail->name() +
+                       " that are not";
             }
         }
+    }
+    return {};
+}
+
+void Faults::check_calm() const
+{
+    const std::string what = not_calm();
+    if (world_.journal().violations().empty() && !what.empty()) {
+        world_.journal().violate(what);
     }
 }
 

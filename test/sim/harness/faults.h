@@ -7,6 +7,7 @@
 #include "scenario.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace fuselink::sim {
@@ -27,10 +28,13 @@ public:
     void begin();
     /** Whatever lasts is over, and nothing more happens. */
     void end();
-    /** All endpoints are closed: what fuselink itself keeps is quiet. */
-    void check_calm();
+    /** All endpoints are closed: what fuselink itself keeps is quiet, or will be
+     *  when the NICs have given up what they have. */
+    bool is_calm() const { return not_calm().empty(); }
+    void check_calm() const;
 
 private:
+    std::string not_calm() const;
     void happen(const Fault &fault);
     void silence(const Fault &fault, bool mute, bool deaf);
     void break_connection(const Fault &fault, bool bulk_only, Instant pause);

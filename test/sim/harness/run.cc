@@ -273,8 +273,16 @@ Outcome Run::go()
                 program->close_endpoints();
             }
         }
+        /* Of a queue pair whose other end has gone a NIC gives up what it has
+         * when it has tried for a while: until then that is in flight. */
         const Instant until_closed = world_.time().now() + kSecond / 2;
-        until(kSecond, [&] { return world_.time().now() > until_closed; });
+        const Instant until_given_up = until_closed +
+                                       world_.profile().patience / 2;
+        until(kSecond + world_.profile().patience, [&] {
+            const Instant now = world_.time().now();
+            return now > until_closed &&
+                   (now > until_given_up || !goes_on || faults_.is_calm());
+        });
         if (goes_on) {
             faults_.check_calm();
         }

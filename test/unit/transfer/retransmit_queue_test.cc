@@ -100,11 +100,13 @@ TEST(RetransmitQueue, DropsOneTransferAlone)
     for (size_t i = 0; i < 6; ++i) {
         queue.push({i % 2 == 0 ? &one : &two, i, i + 1, 1, nullptr});
     }
+    EXPECT_EQ(queue.count(one), 3u);
     size_t dropped = 0;
     queue.drop(one, [&](const RetransmitSegment &segment) {
         EXPECT_EQ(segment.transfer, &one);
         dropped += segment.length;
     });
+    EXPECT_EQ(queue.count(one), 0u);
     EXPECT_EQ(dropped, 1u + 3 + 5);
     EXPECT_EQ(queue.bytes(), 2u + 4 + 6);
     ASSERT_EQ(queue.size(), 3u);

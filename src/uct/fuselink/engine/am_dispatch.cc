@@ -132,7 +132,16 @@ ucs_status_t AmDispatch::on_control(void *arg, void *data, size_t length,
         dispatch->peers_.on_hello(header, data, length);
         return UCS_OK;
     }
-    Peer *peer = dispatch->peers_.find_session(header.sender, header.session);
+    /* A goodbye may be of one whose hello has not come, or which is not the one
+     * that this side believes to speak with: it says whom it is for. */
+    wire::Goodbye goodbye;
+    const bool    names_own =
+        header.type == static_cast<uint8_t>(wire::ControlType::Goodbye) &&
+        wire::parse(data, length, goodbye) && goodbye.receiver != 0;
+    Peer *peer = names_own ? dispatch->peers_.find_own(header.sender,
+                                                       goodbye.receiver) :
+                             dispatch->peers_.find_session(header.sender,
+                                                           header.session);
     if (peer == nullptr) {
         ucs_debug("fuselink: control message %d of unknown session %u of "
                   "peer %016lx", header.type, header.session, header.sender);

@@ -86,6 +86,20 @@ Peer *PeerTable::find_session(uint64_t uuid, uint32_t session) const
     return nullptr;
 }
 
+Peer *PeerTable::find_own(uint64_t uuid, uint32_t session) const
+{
+    auto it = peers_.find(uuid);
+    if (it != peers_.end() && it->second->session() == session) {
+        return it->second.get();
+    }
+    for (const auto &peer : gone_) {
+        if (peer->uuid() == uuid && peer->session() == session) {
+            return peer.get();
+        }
+    }
+    return nullptr;
+}
+
 ucs_status_t PeerTable::connect(const wire::RailTable &address, Peer *&peer)
 {
     auto it = peers_.find(address.uuid);

@@ -52,6 +52,9 @@ public:
     /** The connection that a peer means, which may have failed here; null if
      *  there is none. */
     Peer *find_session(uint64_t uuid, uint32_t session) const;
+    /** The connection to a peer with this number of ours, which may have failed;
+     *  null if it is no more. */
+    Peer *find_own(uint64_t uuid, uint32_t session) const;
     Peer *find(uint32_t session) const override;
 
     /** Those that have not failed, or whose failure is new. */

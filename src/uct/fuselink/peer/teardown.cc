@@ -6,14 +6,12 @@
 namespace fuselink {
 namespace {
 
-/* How long a peer may take to confirm that it has stopped. */
+/* How long a peer may take to confirm that it has stopped; and how long it is tried
+ * to tell it, which may hear of nothing: where a NIC was silent, one side can find
+ * that out and the other just not. */
 constexpr sched::Nanos kLeaveTime = sched::Nanos::seconds(10);
 /* What a dead peer's kernel still has to send comes without such a pause. */
 constexpr sched::Nanos kQuietTime = sched::Nanos::millis(500);
-/* How long to try to tell a peer that nothing here depends on. */
-constexpr sched::Nanos kTellTime = sched::Nanos::seconds(2);
-/* For the last words to leave this process. */
-constexpr sched::Nanos kFlushTime = sched::Nanos::seconds(1);
 
 } // namespace
 
@@ -55,7 +53,6 @@ void Teardown::say_again()
 {
     channel_failure_.broken = must_tell_ = true;
     goodbye_                = {};
-    tell_until_             = host_.now() + kTellTime;
 }
 
 void Teardown::note_open()
@@ -91,8 +88,9 @@ void Teardown::begin()
     say_why();
     begun_      = true;
     until_      = host_.now() + kLeaveTime;
-    tell_until_ = host_.now() + kTellTime;
-    must_tell_  = must_tell_ || bulk_.serving() != 0;
+    /* One that has said hello and had no answer: nothing else tells it. */
+    const bool unanswered = wireup_.peer_session() != 0 && !channel_.taken();
+    must_tell_  = must_tell_ || bulk_.serving() != 0 || unanswered;
 }
 
 /* With nothing to wait for, and a connection that the other side sees breaking
@@ -128,8 +126,7 @@ bool Teardown::advance()
         (late || channel_failure_.broken)) {
         uct_ep_flush(channel_.ep(), UCT_FLUSH_FLAG_CANCEL, nullptr);
     }
-    bool said = take_leave(now) || late ||
-                (now > tell_until_ && !gets_.open() && bulk_.serving() == 0);
+    const bool said = take_leave(now) || late;
     if (gets_.open()) {
         if (gets_over(now)) {
             gets_.end_all(conn_.failure());
@@ -158,14 +155,10 @@ bool Teardown::take_leave(sched::Nanos now)
     if (!goodbye_.said_stopped) {
         return false;
     }
-    if (goodbye_.flush_until == sched::Nanos()) {
-        goodbye_.flush_until = now + kFlushTime;
-    }
     uct_ep_h ep         = close_lane_.ep() != nullptr ? close_lane_.ep() :
                                                         channel_.ep();
     ucs_status_t status = uct_ep_flush(ep, 0, nullptr);
-    return (status != UCS_INPROGRESS && status != UCS_ERR_NO_RESOURCE) ||
-           now > goodbye_.flush_until;
+    return status != UCS_INPROGRESS && status != UCS_ERR_NO_RESOURCE;
 }
 
 /* False if it could not be said, now or (Theirs::gone) at all. */
@@ -190,6 +183,7 @@ bool Teardown::send_goodbye(uct_ep_h ep, int flags)
     message.header.type  = static_cast<uint8_t>(wire::ControlType::Goodbye);
     message.header.flags = static_cast<uint16_t>(flags);
     message.status       = conn_.failure();
+    message.receiver     = wireup_.peer_session();
     channel_.stamp(&message);
     return channel_.try_send(ep, &message, sizeof(message));
 }

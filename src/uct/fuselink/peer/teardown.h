@@ -89,9 +89,8 @@ private:
         ucs_status_t status = UCS_OK;
     };
     struct Goodbye { /* ours */
-        bool         said         = false;
-        bool         said_stopped = false;
-        sched::Nanos flush_until; /* 0: not all of it was said */
+        bool said         = false;
+        bool said_stopped = false;
     };
     struct Silence { /* since bytes came last */
         sched::Nanos since;
@@ -126,8 +125,7 @@ private:
     bool              abandoned_ = false; /* with the interface */
     bool              must_tell_ = false; /* the other side may wait for us */
     bool              had_open_  = false; /* operations, when it failed */
-    sched::Nanos      until_;      /* then it ends, come what may */
-    sched::Nanos      tell_until_; /* and then if nothing is open */
+    sched::Nanos      until_; /* then it ends, come what may */
 };
 
 } // namespace fuselink

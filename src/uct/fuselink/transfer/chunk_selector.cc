@@ -108,8 +108,12 @@ TxDecision::Verdict ChunkSelector::without_candidates(const Transfer &transfer,
                                                       bool is_segment)
 {
     const bool whole = paths_.any_usable();
-    if (!is_segment && (!recovery_.active() || whole) &&
-        transfer.rest() == transfer.length && !wireup_.leaves_out()) {
+    const bool begun = is_segment || transfer.rest() != transfer.length;
+    /* Of a get that has begun the paths that carried it may be away: it is read
+     * anew only when none of them is to come back. */
+    if ((begun ? !recovery_.active() && transfers_.rests(transfer) :
+                 !recovery_.active() || whole) &&
+        !wireup_.leaves_out()) {
         return TxDecision::Verdict::Never;
     }
     if (recovery_.active()) {

@@ -53,6 +53,11 @@ void Retransmission::send()
         if (decision.verdict == TxDecision::Verdict::Wait) {
             return;
         }
+        if (decision.verdict == TxDecision::Verdict::Never) {
+            passed = 0;
+            transfers_.hand_over_rest(transfer);
+            continue;
+        }
         queue_.take(); /* posting may end the transfer's others */
         if (decision.verdict != TxDecision::Verdict::Send) {
             queue_.defer(segment);

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_TRANSFER_RETRANSMIT_QUEUE_H
 #define FUSELINK_TRANSFER_RETRANSMIT_QUEUE_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -79,6 +80,16 @@ public:
         segments_.insert(segments_.begin() +
                              static_cast<std::ptrdiff_t>(index) + 1, rest);
         return true;
+    }
+
+    /** Segments of a transfer. */
+    size_t count(const Transfer &transfer) const
+    {
+        return static_cast<size_t>(
+            std::count_if(segments_.begin(), segments_.end(),
+                          [&](const RetransmitSegment &segment) {
+                              return segment.transfer == &transfer;
+                          }));
     }
 
     /** Removes all segments of a transfer; calls fn(segment) for each. */

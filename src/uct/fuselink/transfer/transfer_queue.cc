@@ -122,12 +122,9 @@ void TransferQueue::defer_first()
     waiting_.pop_front();
 }
 
-void TransferQueue::hand_over_first()
+void TransferQueue::hand_over_rest(Transfer &transfer)
 {
-    Transfer &transfer = *waiting_.front();
-    waiting_.pop_front();
-    bytes_         -= transfer.rest();
-    transfer.queued = false;
+    drop_unassigned(transfer);
     if (transfer.starting) {
         transfer.handed_over = true; /* begin() does it */
     } else {

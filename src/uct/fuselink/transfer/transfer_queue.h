@@ -80,8 +80,14 @@ public:
     void sent(Transfer &transfer, size_t length, bool from_end);
     /** The first one lets the others pass. */
     void defer_first();
-    /** No path will ever carry the first one: the peer is to send it. */
-    void hand_over_first();
+    /** No path will ever carry what is left of a get, of which nothing is on its
+     *  way: the peer is to send all of it. */
+    void hand_over_rest(Transfer &transfer);
+    /** Nothing of it is on its way. */
+    bool rests(const Transfer &transfer) const
+    {
+        return transfer.outstanding == retransmits_.count(transfer);
+    }
 
     /** Ends a transfer early: with what is under way. */
     void stop(Transfer &transfer, ucs_status_t status);

@@ -57,7 +57,7 @@ void TxLoop::send_waiting()
             chunks_.post(transfer, decision);
             break;
         case TxDecision::Verdict::Never:
-            transfers_.hand_over_first();
+            transfers_.hand_over_rest(transfer);
             break;
         case TxDecision::Verdict::Pass:
             transfers_.defer_first();

@@ -218,7 +218,8 @@ inline constexpr uint16_t kGoodbyeClosed = 4;  /* closes its interface, in order
 struct Goodbye {
     ControlHeader header;
     int32_t       status;
-    uint32_t      reserved;
+    uint32_t      receiver; /* its session, as far as known; else 0: it may not
+                             * have had a hello of the sender's */
 } __attribute__((packed));
 
 /* A small put: header, then the bytes. */
