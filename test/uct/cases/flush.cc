@@ -236,6 +236,27 @@ void messages_unseen(Session &session)
     link.meet();
 }
 
+/* After it the endpoints that there are can take messages: not even the first one
+ * meets an endpoint that is not connected. */
+void first_message(Session &session, const char *device)
+{
+    Channel channel = session.connection();
+    for (uint64_t round = 0; round < 10; ++round) {
+        Link link(channel, {.device = device});
+        uint64_t received = 0;
+        link.iface().on_message(1, [&](void *, size_t, unsigned) {
+            ++received;
+            return UCS_OK;
+        });
+        flush(link, How::OfIface);
+        ssize_t sent = link.ep().try_am_bcopy(1, link.memory().data(), 100);
+        REQUIRE(sent == 100, "the first message after the flush: %s",
+                ucs_status_string(static_cast<ucs_status_t>(sent)));
+        link.worker().until([&] { return received == 1; }, "the message");
+        link.meet();
+    }
+}
+
 Case make(const std::string &name, std::function<void(Session &)> both)
 {
     return {name, both, both};
@@ -262,6 +283,9 @@ std::vector<Case> flush_cases()
         }
         cases.push_back(
             make(prefix + "idle", [=](Session &s) { idle(s, device); }));
+        cases.push_back(make(prefix + "first_message", [=](Session &s) {
+            first_message(s, device);
+        }));
     }
     cases.push_back(make("rails.flush.gets_and_messages", gets_and_messages));
     cases.push_back(make("rails.flush.under_traffic", under_traffic));

@@ -85,9 +85,15 @@ ucs_status_t Peer::flush(PeerUser *user, unsigned flags, uct_completion_t *comp)
 }
 
 /* As with UCX's TCP: that of an endpoint waits until the peer has handled its
- * messages, that of the interface until they are on their way. */
+ * messages, that of the interface until they are on their way, and until there is
+ * a way for those of the endpoints that there are. */
 ucs_status_t Peer::flush_all()
 {
+    if (!pending_.users().empty() &&
+        (!channel_.taken() || channel_.has(ControlChannel::kConnecting |
+                                           ControlChannel::kWiring))) {
+        return failed() ? failure() : UCS_ERR_NO_RESOURCE;
+    }
     return channel_.ep() != nullptr && channel_.rail()->traits().stream ?
                order_.flush_written(pending_.dispatching()) :
                order_.flush(nullptr, nullptr, pending_.dispatching());
