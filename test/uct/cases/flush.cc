@@ -199,6 +199,64 @@ void idle(Session &session, const char *device)
     link.meet();
 }
 
+/* What the interface has sent as messages is on its way, though the other side's
+ * program does not look at the network: that is all that its flush waits for. */
+void messages_unseen(Session &session)
+{
+    constexpr uint64_t kLook = 7, kCount = 50;
+
+    Channel channel = session.connection();
+    Link link(channel, {});
+    uint64_t received = 0;
+    link.iface().on_message(1, [&](void *, size_t, unsigned) {
+        ++received;
+        return UCS_OK;
+    });
+    link.settle();
+    if (!session.active()) {
+        channel.expect_mark(kLook); /* looks at nothing meanwhile */
+        link.worker().until([&] { return received == 3 * kCount; },
+                            "the messages");
+        link.meet();
+        return;
+    }
+    std::deque<Op> ops;
+    uint64_t number = 0;
+    for (uint64_t i = 0; i < kCount; ++i) {
+        link.ep().am_short(1, 0);
+        link.ep().am_bcopy(1, link.memory().data(), 500);
+        link.ep().am_zcopy(1, &number, 8, {link.memory().iov(0, 500)},
+                           ops.emplace_back());
+    }
+    flush(link, How::OfIface);
+    for (Op &op : ops) {
+        link.ep().finish(op, "am_zcopy");
+    }
+    channel.send_mark(kLook);
+    link.meet();
+}
+
+/* After it the endpoints that there are can take messages: not even the first one
+ * meets an endpoint that is not connected. */
+void first_message(Session &session, const char *device)
+{
+    Channel channel = session.connection();
+    for (uint64_t round = 0; round < 10; ++round) {
+        Link link(channel, {.device = device});
+        uint64_t received = 0;
+        link.iface().on_message(1, [&](void *, size_t, unsigned) {
+            ++received;
+            return UCS_OK;
+        });
+        flush(link, How::OfIface);
+        ssize_t sent = link.ep().try_am_bcopy(1, link.memory().data(), 100);
+        REQUIRE(sent == 100, "the first message after the flush: %s",
+                ucs_status_string(static_cast<ucs_status_t>(sent)));
+        link.worker().until([&] { return received == 1; }, "the message");
+        link.meet();
+    }
+}
+
 Case make(const std::string &name, std::function<void(Session &)> both)
 {
     return {name, both, both};
@@ -225,9 +283,13 @@ std::vector<Case> flush_cases()
         }
         cases.push_back(
             make(prefix + "idle", [=](Session &s) { idle(s, device); }));
+        cases.push_back(make(prefix + "first_message", [=](Session &s) {
+            first_message(s, device);
+        }));
     }
     cases.push_back(make("rails.flush.gets_and_messages", gets_and_messages));
     cases.push_back(make("rails.flush.under_traffic", under_traffic));
+    cases.push_back(make("rails.flush.messages_unseen", messages_unseen));
     return cases;
 }
 

@@ -311,6 +311,23 @@ TEST_F(ControlChannelTest, AMessageWithoutRoomIsSentLater)
     EXPECT_TRUE(channel.sent_all());
 }
 
+TEST_F(ControlChannelTest, IsWrittenWhenAStreamHasRoom)
+{
+    EXPECT_EQ(channel.am_short(3, 0, nullptr, 0), UCS_OK);
+    EXPECT_TRUE(channel.written());
+    EXPECT_EQ(channel.obstacles(), 0u);
+    lane.room = 0; /* a part of the message is left, and nobody was refused yet */
+    EXPECT_FALSE(channel.written());
+    EXPECT_FALSE(channel.written());
+    EXPECT_EQ(lane.waiting.size(), 1u);
+    send(1); /* behind what is left */
+    EXPECT_EQ(lane.waiting.size(), 1u);
+    lane.give_room(100);
+    EXPECT_EQ(lane.taken.size(), 2u);
+    EXPECT_EQ(events.room, 1u);
+    EXPECT_TRUE(channel.written());
+}
+
 /* Whatever room there is, messages come in order and once. */
 TEST_F(ControlChannelTest, KeepsTheOrderThroughAnyRoom)
 {

@@ -105,7 +105,7 @@ private:
     static ucs_status_t pending_add(uct_ep_h ep, uct_pending_req_t *req,
                                     unsigned)
     {
-        if (!from(ep).tells) {
+        if (!from(ep).tells || from(ep).room != 0) {
             return UCS_ERR_BUSY;
         }
         from(ep).waiting.push_back(req);

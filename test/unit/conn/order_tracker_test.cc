@@ -197,6 +197,46 @@ TEST_F(OrderTrackerTest, AFlushDoesNotPassRequestsThatWait)
     EXPECT_EQ(flush(nullptr), UCS_ERR_NO_RESOURCE);
 }
 
+/* The peer's program may have no reason to look at the network. */
+TEST_F(OrderTrackerTest, AFlushOfAllAsksNoPeerAboutMessages)
+{
+    lane.flushed = UCS_INPROGRESS;
+    channel.note_message();
+    EXPECT_EQ(order.flush_written(false), UCS_OK);
+    EXPECT_EQ(lane.flush_calls, 0u);
+    EXPECT_EQ(asked(), 0u);
+    lane.room = 0; /* the kernel has not all of it */
+    EXPECT_EQ(order.flush_written(false), UCS_ERR_NO_RESOURCE);
+    lane.give_room(SIZE_MAX);
+    EXPECT_EQ(order.flush_written(false), UCS_OK);
+    FakeCompletion done; /* that of an endpoint still asks */
+    EXPECT_EQ(flush(&done), UCS_INPROGRESS);
+    EXPECT_EQ(lane.flush_calls, 1u);
+    EXPECT_EQ(order.flush_written(false), UCS_OK);
+    lane.end_flush();
+}
+
+TEST_F(OrderTrackerTest, AFlushOfAllWaitsForTheRest)
+{
+    order.put_sent();
+    EXPECT_EQ(order.flush_written(false), UCS_INPROGRESS);
+    ASSERT_EQ(asked(), 1u);
+    acknowledge(asked_for());
+    EXPECT_EQ(order.flush_written(false), UCS_OK);
+    const auto op = order.begin_op();
+    EXPECT_EQ(order.flush_written(false), UCS_INPROGRESS);
+    order.end_op(op);
+    channel.set(ControlChannel::kQueued);
+    EXPECT_EQ(order.flush_written(false), UCS_ERR_NO_RESOURCE);
+    EXPECT_EQ(order.flush_written(true), UCS_OK);
+    channel.note_message();
+    channel.set(ControlChannel::kConnecting);
+    EXPECT_EQ(order.flush_written(true), UCS_ERR_NO_RESOURCE);
+    channel.set(ControlChannel::kFailed);
+    conn.fail(UCS_ERR_CONNECTION_RESET);
+    EXPECT_EQ(order.flush_written(true), UCS_ERR_CONNECTION_RESET);
+}
+
 TEST_F(OrderTrackerTest, EndsTheFlushesOfOneUser)
 {
     PeerUser one, other;

@@ -151,6 +151,20 @@ void ControlChannel::block()
     }
 }
 
+/* A stream takes nobody onto its queue who need not wait. */
+bool ControlChannel::written()
+{
+    if (has(kBlocked) || hook_.queued || hook_.running) {
+        return false;
+    }
+    if (uct_ep_pending_add(ep_, &hook_.req, 0) != UCS_OK) {
+        return true;
+    }
+    hook_.queued = true;
+    set(kBlocked);
+    return false;
+}
+
 ucs_status_t ControlChannel::on_hook(uct_pending_req_t *req)
 {
     Hook *hook    = reinterpret_cast<Hook *>(req);

@@ -140,6 +140,9 @@ public:
     /** Anything of the user's since the last flush. */
     bool unflushed() const { return unflushed_; }
     void note_flush() { unflushed_ = false; }
+    /** Of a lane that is a stream: the kernel has all that was sent. If not, the
+     *  lane counts as full until it has. */
+    bool written();
     /** Messages of the user's since the last call. */
     bool take_unfenced()
     {

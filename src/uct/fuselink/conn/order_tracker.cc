@@ -378,6 +378,15 @@ void OrderTracker::forget(const PeerUser &user)
     }
 }
 
+/* What the lane cannot tell of. The peer is asked for what it alone knows. */
+bool OrderTracker::puts_and_ops_open()
+{
+    if (acks_.puts_open()) {
+        request_ack();
+    }
+    return ops_open() || acks_.puts_open();
+}
+
 ucs_status_t OrderTracker::flush(PeerUser *user, uct_completion_t *comp,
                                  bool from_queue)
 {
@@ -393,9 +402,7 @@ ucs_status_t OrderTracker::flush(PeerUser *user, uct_completion_t *comp,
         (channel_.has(ControlChannel::kQueued) && !from_queue)) {
         return UCS_ERR_NO_RESOURCE;
     }
-    if (acks_.puts_open()) {
-        request_ack();
-    }
+    const bool open = puts_and_ops_open();
 
     if (comp == nullptr) {
         if (ask_lane) {
@@ -406,8 +413,7 @@ ucs_status_t OrderTracker::flush(PeerUser *user, uct_completion_t *comp,
             channel_.note_flush();
             note_lane_flushed(lane_puts_sent_);
         }
-        return ops_open() || acks_.puts_open() ?
-                   UCS_INPROGRESS : UCS_OK;
+        return open ? UCS_INPROGRESS : UCS_OK;
     }
 
     /* Not a fast path: a flush waits for the network anyway. */
@@ -454,6 +460,21 @@ ucs_status_t OrderTracker::flush(PeerUser *user, uct_completion_t *comp,
     }
     flushes_.push_back(op);
     return UCS_INPROGRESS;
+}
+
+ucs_status_t OrderTracker::flush_written(bool from_queue)
+{
+    if (channel_.has(ControlChannel::kFailed)) {
+        return conn_.failure();
+    }
+    if (channel_.has(ControlChannel::kQueued) && !from_queue) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+    if (channel_.unflushed() &&
+        (channel_.has(ControlChannel::kConnecting) || !channel_.written())) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+    return puts_and_ops_open() ? UCS_INPROGRESS : UCS_OK;
 }
 
 } // namespace fuselink

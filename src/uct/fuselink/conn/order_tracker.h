@@ -116,6 +116,9 @@ public:
     /** UCT's contract. `from_queue`: it is a pending request itself, and passes
      *  none. */
     ucs_status_t flush(PeerUser *user, uct_completion_t *comp, bool from_queue);
+    /** The same for all, where the lane is a stream: messages count as flushed
+     *  when the kernel has them, whether the peer looks at them or not. */
+    ucs_status_t flush_written(bool from_queue);
     /** Ends them for their users, who are told; the lane may keep them. */
     void end_flushes(const PeerUser *user, ucs_status_t status);
     /** Nobody is told. */
@@ -142,6 +145,7 @@ private:
         ucs_status_t      status;
     };
 
+    bool puts_and_ops_open();
     void check_waiters();
     void repeat_fence();
     void flush_lane();

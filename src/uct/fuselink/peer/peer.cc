@@ -87,7 +87,23 @@ ucs_status_t Peer::flush(PeerUser *user, unsigned flags, uct_completion_t *comp)
     if ((flags & UCT_FLUSH_FLAG_CANCEL) && user != nullptr) {
         return cancellation_.begin(*user, comp);
     }
-    return order_.flush(user, comp, pending_.dispatching());
+    return user == nullptr ? flush_all() :
+                             order_.flush(user, comp, pending_.dispatching());
+}
+
+/* As with UCX's TCP: that of an endpoint waits until the peer has handled its
+ * messages, that of the interface until they are on their way, and until there is
+ * a way for those of the endpoints that there are. */
+ucs_status_t Peer::flush_all()
+{
+    if (!pending_.users().empty() &&
+        (!channel_.taken() || channel_.has(ControlChannel::kConnecting |
+                                           ControlChannel::kWiring))) {
+        return failed() ? failure() : UCS_ERR_NO_RESOURCE;
+    }
+    return channel_.ep() != nullptr && channel_.rail()->traits().stream ?
+               order_.flush_written(pending_.dispatching()) :
+               order_.flush(nullptr, nullptr, pending_.dispatching());
 }
 
 ucs_status_t Peer::fence(bool of_interface)

@@ -100,7 +100,8 @@ public:
     RmaInitiator &rma() { return rma_; }
     /** Requests of users that wait. */
     PendingQueue &pending() { return pending_; }
-    /** `user` is null for a flush of the whole interface. */
+    /** `user` is null for a flush of the whole interface, which has no
+     *  completion. */
     ucs_status_t flush(PeerUser *user, unsigned flags, uct_completion_t *comp);
     /** `of_interface`: UCP's users ask for one. Then what was sent as a message
      *  counts as well: UCP's atomics are messages. The fence of an endpoint
@@ -225,6 +226,7 @@ private:
     void on_users_free() override { pending_.dispatch(); }
     void on_bulk_free() override { bulk_.pump(); }
 
+    ucs_status_t flush_all();
     void on_rail_address(const void *data, size_t length);
     void advance();
     void tear_down();
