@@ -154,7 +154,7 @@ void ControlChannel::block()
 /* A stream takes nobody onto its queue who need not wait. */
 bool ControlChannel::written()
 {
-    if (has(kBlocked) || hook_.queued || hook_.running) {
+    if (has(kBlocked) || hook_.queued || hook_.running || log_.unsent()) {
         return false;
     }
     if (uct_ep_pending_add(ep_, &hook_.req, 0) != UCS_OK) {
@@ -397,7 +397,8 @@ bool ControlChannel::send_hello()
 bool ControlChannel::send_seen()
 {
     wire::Seen message{};
-    message.header.type = static_cast<uint8_t>(wire::ControlType::Seen);
+    message.header.type  = static_cast<uint8_t>(wire::ControlType::Seen);
+    message.header.flags = asks_seen_ ? wire::kSeenAsk : 0;
     stamp(&message);
     if (!try_send(ep_, &message, sizeof(message))) {
         block();
@@ -407,7 +408,7 @@ bool ControlChannel::send_seen()
         return false;
     }
     order_.tell();
-    seen_due_ = false;
+    seen_due_ = asks_seen_ = false;
     return true;
 }
 
@@ -503,6 +504,12 @@ void ControlChannel::say_seen()
 {
     seen_due_ = true;
     drain();
+}
+
+void ControlChannel::ask_seen()
+{
+    asks_seen_ = true;
+    say_seen();
 }
 
 void ControlChannel::tell_seen()

@@ -189,9 +189,13 @@ public:
     void on_seen(const wire::ControlHeader &header);
     /** The peer hears what came as soon as the lane takes it. */
     void say_seen();
+    /** The same, and is asked what it has had itself. */
+    void ask_seen();
 
-    /** Messages that the peer has not acknowledged. */
+    /** Messages that the peer has not acknowledged, */
     size_t unseen() const { return log_.messages(); }
+    /** and how many it has, since the beginning; wraps around. */
+    wire::MessageNumber acknowledged() const { return log_.first_number(); }
     /** Bytes that were sent again on other lanes, since the beginning. */
     uint64_t resent() const { return log_.resent(); }
 
@@ -241,6 +245,7 @@ private:
     bool              room_later_ = false; /* look for room from progress */
     bool              owes_       = false; /* the timer tells what came */
     bool              seen_due_   = false; /* it is to be told now */
+    bool              asks_seen_  = false; /* and the peer to be asked */
     Hook              hook_{};
     MessageLog        log_;
     MessageOrder      order_;

@@ -173,8 +173,8 @@ ucs_status_t AmDispatch::on_chunk(void *arg, void *data, size_t length,
 {
     auto &[dispatch, rail] = *static_cast<Port *>(arg);
     wire::ChunkLanded chunk;
-    if (!wire::parse(data, length, chunk)) {
-        return UCS_OK;
+    if (!wire::parse(data, length, chunk) || chunk.length == 0) {
+        return UCS_OK; /* a probe of the wire has no length */
     }
     Get *get = dispatch->gets_.find(chunk.op);
     if (get == nullptr || get->by_message ||

@@ -36,6 +36,15 @@ Engine::~Engine()
                   host_.now());
 }
 
+void Engine::watch()
+{
+    const sched::Nanos now = host_.now();
+    if (now - watched_ >= SilenceWatch::kInterval) {
+        watched_ = now;
+        peers_.watch(now);
+    }
+}
+
 PeerContext Engine::peer_context()
 {
     return {.host          = host_,

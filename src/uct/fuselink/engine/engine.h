@@ -77,6 +77,9 @@ public:
         if (!seen_timer_.empty()) {
             seen_timer_.check();
         }
+        if (ucs_unlikely(++calls_ % kWatchCalls == 0)) {
+            watch();
+        }
         if (ucs_unlikely(!room_.empty())) {
             count += room_.serve(host_.now());
         }
@@ -123,6 +126,11 @@ private:
                 settings_.bulk};
     }
 
+    /* Calls of progress() between looks at the clock. */
+    static constexpr unsigned kWatchCalls = 128;
+
+    void watch();
+
     Host             &host_;
     uct_base_iface_t &owner_;
     RegionTable      &regions_;
@@ -146,6 +154,8 @@ private:
     PeerTable       peers_;
     PlanManager     plans_; /* goes when no peer is left */
     AmDispatch      dispatch_;
+    unsigned        calls_ = 0;
+    sched::Nanos    watched_; /* last */
 };
 
 } // namespace fuselink

@@ -216,6 +216,13 @@ void PeerTable::fence()
     }
 }
 
+void PeerTable::watch(sched::Nanos now)
+{
+    for (const auto &[uuid, peer] : peers_) {
+        peer->watch(now);
+    }
+}
+
 void PeerTable::defer(Peer &peer)
 {
     if (std::find(deferred_.begin(), deferred_.end(), &peer) ==

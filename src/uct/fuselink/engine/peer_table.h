@@ -74,6 +74,9 @@ public:
      *  of all peers hear of it while everything is there yet. */
     void clear();
 
+    /** From progress, each SilenceWatch::kInterval. */
+    void watch(sched::Nanos now);
+
     /** From run_deferred(). */
     void     defer(Peer &peer) override;
     bool     has_deferred() const { return !deferred_.empty(); }

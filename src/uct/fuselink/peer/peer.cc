@@ -31,7 +31,8 @@ Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session,
                 context.rails.max_message()),
       cancellation_(*this, context.host, pending_, order_, bulk_, gets_),
       teardown_(*this, endpoints_, channel_, wireup_, pending_, order_, ops_,
-                gets_, bulk_, context.host, context.iface)
+                gets_, bulk_, context.host, context.iface),
+      silence_(*this, channel_, wireup_, bulk_, context.host)
 {
 }
 

@@ -27,6 +27,7 @@
 #include "cancellation.h"
 #include "inflow.h"
 #include "messages.h"
+#include "silence_watch.h"
 #include "peer_context.h"
 #include "teardown.h"
 
@@ -178,6 +179,14 @@ public:
     /** The interface closes: all operations end now. */
     void abandon();
 
+    /** Looks whether anybody is silent. From progress, each
+     *  SilenceWatch::kInterval. */
+    void watch(sched::Nanos now)
+    {
+        if (!failed() && silence_.needed()) {
+            silence_.look(now);
+        }
+    }
     /** What could not be done where it came up: see Connection::defer(). */
     void run_deferred();
 
@@ -251,6 +260,7 @@ private:
     Messages       messages_;
     Cancellation   cancellation_;
     Teardown       teardown_;
+    SilenceWatch   silence_;
 };
 
 } // namespace fuselink

@@ -126,7 +126,7 @@ bool Teardown::advance()
         (late || channel_failure_.broken)) {
         uct_ep_flush(channel_.ep(), UCT_FLUSH_FLAG_CANCEL, nullptr);
     }
-    const bool said = take_leave(now) || late;
+    const bool said = take_leave() || late;
     if (gets_.open()) {
         if (gets_over(now)) {
             gets_.end_all(conn_.failure());
@@ -145,7 +145,7 @@ bool Teardown::advance()
 }
 
 /* True when all is said, or cannot be. */
-bool Teardown::take_leave(sched::Nanos now)
+bool Teardown::take_leave()
 {
     bool stopped = bulk_.serving() == 0;
     if ((!goodbye_.said || (stopped && !goodbye_.said_stopped)) &&

@@ -100,7 +100,7 @@ private:
     void     note_open();
     void     say_why();
     void     tell_users();
-    bool     take_leave(sched::Nanos now);
+    bool     take_leave();
     bool     say_goodbye(bool stopped);
     bool     send_goodbye(uct_ep_h ep, int flags);
     uct_ep_h lane(sched::Nanos now);

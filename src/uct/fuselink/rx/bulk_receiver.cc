@@ -3,7 +3,7 @@
 
 namespace fuselink {
 
-BulkReceiver::BulkReceiver(Connection &conn, const Host &host,
+BulkReceiver::BulkReceiver(Connection &conn, Host &host,
                            const Rails &rails, Poller &poller,
                            GpuCopies &copies, const PeerRegistry &others,
                            BulkSender &bulk, OpenGets &gets,

@@ -27,7 +27,7 @@ namespace fuselink {
  */
 class BulkReceiver {
 public:
-    BulkReceiver(Connection &conn, const Host &host, const Rails &rails,
+    BulkReceiver(Connection &conn, Host &host, const Rails &rails,
                  Poller &poller, GpuCopies &copies, const PeerRegistry &others,
                  BulkSender &bulk, OpenGets &gets, LocalMemory &memory);
     BulkReceiver(const BulkReceiver &)            = delete;

@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "rx_path_ends.h"
 
+#include <algorithm>
+
 namespace fuselink {
 namespace {
 
@@ -129,6 +131,14 @@ void RxPathEnds::on_broken(const void *data, size_t length)
     breaks_    += !path.broken;
     path.broken = true;
     path.next   = message.next;
+    path.far    = {};
+    path.ended  = false;
+    if (message.family == 4 || message.family == 6) {
+        path.far.family = message.family;
+        path.far.port   = message.port;
+        std::copy(std::begin(message.ip), std::end(message.ip),
+                  path.far.ip.begin());
+    }
     path.empty  = 0;
     path.after  = host_.now() + kInNetwork;
     bulk_.on_peer_broke(message.rail, message.from);
@@ -156,16 +166,36 @@ void RxPathEnds::drain_broken()
     }
 }
 
+/* The peer may name a connection of its own rail only: with others it would end those
+ * of others. */
+void RxPathEnds::end_stream(const Rail &rail, uint8_t from, Path &path)
+{
+    const SocketAddress far = path.far;
+    path.far                = {};
+    for (const auto &record : bulk_.table().rails) {
+        if (record.index == from && record.net.family == far.family &&
+            std::equal(far.ip.begin(),
+                       far.ip.begin() + static_cast<long>(record.net.size()),
+                       record.net.bytes.begin())) {
+            path.ended = host_.streams().end_from(rail.control().handle(),
+                                                  far) != 0;
+        }
+    }
+}
+
 bool RxPathEnds::drained(uint8_t from, uint8_t own, Path &path)
 {
     if (!bulk_.torn_down(own, from)) {
         return false;
     }
     const Rail &rail = *rails_.list()[own];
-    if (!rail.by_ep() && host_.now() < path.after) {
+    if (rail.traits().stream && path.far.family != 0) {
+        end_stream(rail, from, path);
+    }
+    if (!rail.by_ep() && !path.ended && host_.now() < path.after) {
         return false;
     }
-    if (rail.traits().stream) {
+    if (rail.traits().stream && !path.ended) {
         path.empty = poller_.poll_now(rail.poll_index()) == 0 ?
                          path.empty + 1 : 0;
         if (path.empty < kEmptyPolls) {

@@ -30,14 +30,15 @@ namespace fuselink {
  *   where it takes no more;
  * - the NIC, where it has one queue for all peers: until what is in the network
  *   has come. The peer's end sends nothing more;
- * - UCX, for a stream: the same, and what the kernel still has of it is read;
+ * - UCX, for a stream: until that has ended at this end, too; where it is not known
+ *   which connection it was, as before, and what the kernel still has of it is read;
  * - fuselink, for messages: late ones are known by their numbers.
  *
  * What the peer says is untrusted. One thread at a time (the worker's).
  */
 class RxPathEnds {
 public:
-    RxPathEnds(Connection &conn, const Host &host, const Rails &rails,
+    RxPathEnds(Connection &conn, Host &host, const Rails &rails,
                Poller &poller, BulkSender &bulk, OpenGets &gets,
                RxTargets &targets, RxStaging &staging)
         : conn_(conn), host_(host), rails_(rails), poller_(poller),
@@ -79,6 +80,8 @@ private:
         uint32_t   from = 0; /* these broke with an earlier connection */
         bool       broken = false; /* the peer waits until it is drained */
         uint32_t   next = 0;
+        SocketAddress far;  /* where it began, if that is known; until ended */
+        bool       ended = false; /* nothing of it can come any more */
         unsigned   empty = 0; /* polls in a row that found nothing */
         sched::Nanos after;
     };
@@ -88,10 +91,11 @@ private:
     void acknowledge(const wire::DataPart &part, ucs_status_t status);
     void drain_broken();
     bool drained(uint8_t from, uint8_t own, Path &path);
+    void end_stream(const Rail &rail, uint8_t from, Path &path);
     void tell_drained(uint8_t from, uint8_t own, Path &path);
 
     Connection  &conn_;
-    const Host  &host_;
+    Host        &host_;
     const Rails &rails_;
     Poller      &poller_;
     BulkSender  &bulk_;

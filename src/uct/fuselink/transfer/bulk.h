@@ -164,6 +164,13 @@ public:
     {
         return wireup_.on_path_error(ep, status);
     }
+    /** Its wire does not carry. From progress. */
+    void on_silent(Path &path)
+    {
+        recovery_.break_path(path, UCS_ERR_ENDPOINT_TIMEOUT);
+    }
+    /** Something for the other kernel to acknowledge, if there is room. */
+    void probe(Path &path) { recovery_.probe(path); }
     /** The peer's end of a pair of queue pairs is gone. */
     void on_peer_broke(uint8_t own, uint8_t remote)
     {

@@ -4,6 +4,7 @@
 
 #include "../../../ucs_ext/board.h"
 #include "../conn/queue_pair.h"
+#include "../conn/stream_watch.h"
 #include "../sched/rate_meter.h"
 #include "../ucx.h"
 #include "../wire/address.h"
@@ -115,6 +116,11 @@ struct Path {
     /* ChunkTx's. */
     std::deque<Chunk *> lost;       /* broke with it */
     unsigned            on_nic = 0; /* chunks that the NIC has */
+
+    /* SilenceWatch's, of a stream. */
+    StreamWatch   watch;
+    uint64_t      ends = 0; /* of chunks, counted */
+    SocketAddress here;     /* where it begins, when that is known */
 
 private:
     const Books         books_;

@@ -4,6 +4,7 @@
 #include "chunk.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace fuselink {
 namespace {
@@ -25,6 +26,16 @@ bool cancel(uct_ep_h ep)
 }
 
 } // namespace
+
+void PathRecovery::probe(Path &path) const
+{
+    wire::ChunkLanded nothing{};
+    uint64_t          first;
+    memcpy(&first, &nothing, sizeof(first));
+    uct_ep_am_short(path.ep, static_cast<uint8_t>(wire::RailAm::Chunk), first,
+                    reinterpret_cast<char *>(&nothing) + sizeof(first),
+                    sizeof(nothing) - sizeof(first));
+}
 
 void PathRecovery::post_failed(Path &path, ucs_status_t status)
 {
@@ -82,6 +93,11 @@ void PathRecovery::advance(Path &path)
     }
     uct_ep_h ep = path.ep == nullptr && path.pair ? path.pair->ep() : path.ep;
     if (ep != nullptr && !path.recovery.cancelled) {
+        /* What the kernel has still to send would arrive late, or keep its buffer
+         * for minutes. */
+        if (path.rail.traits().stream) {
+            host_.streams().end(ep);
+        }
         path.recovery.cancelled = cancel(ep);
         if (path.recovery.cancelled) {
             /* The call may take long itself. */
@@ -117,6 +133,10 @@ void PathRecovery::tear_down(Path &path)
     message.rail        = path.remote.index;
     message.from        = path.rail.index();
     message.next        = path.chunk_number;
+    message.family      = path.here.family;
+    message.port        = path.here.port;
+    std::copy(path.here.ip.begin(), path.here.ip.end(), message.ip);
+    path.here           = {};
     connection_.send_control(&message, sizeof(message));
     pump_.room_again();
 }

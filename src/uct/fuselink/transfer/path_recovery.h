@@ -45,8 +45,7 @@ public:
 
     /** All outlive this. */
     PathRecovery(Connection &connection, Endpoints &endpoints, PathSet &paths,
-                 const Host &host, const RxPaths &rx, Listener &listener,
-                 Pump &pump)
+                         Host &host, const RxPaths &rx, Listener &listener, Pump &pump)
         : connection_(connection), endpoints_(endpoints), paths_(paths),
           host_(host), rx_(rx), listener_(listener), pump_(pump)
     {
@@ -65,6 +64,8 @@ public:
     /** The path is of no use any more, unless that is known. Also from a rail's
      *  callback: the rest follows from progress. */
     void break_path(Path &path, ucs_status_t status);
+    /** Sends what has no meaning to the peer, on a stream. */
+    void probe(Path &path) const;
     /** The rail did not take what it was given: that is the path's end, or, for
      *  errors of a call, the connection's. */
     void post_failed(Path &path, ucs_status_t status);
@@ -110,7 +111,7 @@ private:
     Connection    &connection_;
     Endpoints     &endpoints_;
     PathSet       &paths_;
-    const Host    &host_;
+    Host          &host_;
     const RxPaths &rx_;
     Listener      &listener_;
     Pump          &pump_;

@@ -252,10 +252,14 @@ static_assert(sizeof(ChunkLanded) == 24);
  * answer comes when nothing that was sent there will be executed any more. */
 struct PathBroken {
     ControlHeader header;
-    uint8_t       rail; /* of the receiver, */
-    uint8_t       from; /* and of the sender */
-    uint16_t      reserved;
-    uint32_t      next; /* number of the path's next chunk */
+    uint8_t       rail;   /* of the receiver, */
+    uint8_t       from;   /* and of the sender */
+    uint8_t       family; /* of a stream, where it began: 4 or 6; 0: not known */
+    uint8_t       reserved;
+    uint32_t      next;   /* number of the path's next chunk */
+    uint8_t       ip[16]; /* family 4: the first four */
+    uint16_t      port;
+    uint16_t      reserved2;
 } __attribute__((packed));
 
 struct PathQuiet {

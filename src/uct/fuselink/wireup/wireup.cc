@@ -11,7 +11,7 @@ constexpr sched::Nanos kPause = sched::Nanos::millis(50);
 /* A peer whose host refuses all of them for so long is no more; */
 constexpr sched::Nanos kRefused = sched::Nanos::millis(500);
 /* and after so long, if not even that. */
-constexpr sched::Nanos kSilent = sched::Nanos::seconds(10);
+constexpr sched::Nanos kSilent = sched::Nanos::seconds(30);
 
 } // namespace
 
@@ -147,8 +147,10 @@ bool Wireup::is_hopeless(sched::Nanos time) const
 {
     bool waits = false;
     fallbacks_.for_each_silent([&](const FallbackEps::Fallback &silent) {
+        StreamState state;
         waits |= loss_.since == sched::Nanos() ||
-                 candidates_.at(silent.candidate).rail->traits().stream;
+                 (host_.streams().look(silent.ep, state) &&
+                  state.phase == StreamState::Phase::Established);
     });
     return !waits && time > (fallbacks_.empty() ? kRefused : kSilent);
 }
@@ -199,6 +201,8 @@ void Wireup::next()
     channel_.close(); /* what follows may end what was begun on it */
     lane_.drop_retired();
     if (ep_ != nullptr) {
+        /* What its kernel has comes over the next one. */
+        host_.streams().end(ep_);
         endpoints_.destroy(ep_);
     }
     leave();

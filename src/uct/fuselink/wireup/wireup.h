@@ -69,6 +69,14 @@ public:
      *  this. If it was the lane of messages, there will be another, for which
      *  users wait. */
     bool on_error(uct_ep_h ep, ucs_status_t status);
+    /** Nothing is heard of the lane's wire. Moves it, if there is another. From
+     *  progress. */
+    void on_silent()
+    {
+        if (candidates_.size() > 1) {
+            lose(UCS_ERR_ENDPOINT_TIMEOUT);
+        }
+    }
     /** There was a lane once, and none is to be had any more: why; else UCS_OK. */
     ucs_status_t lost() const { return given_up_; }
 
@@ -135,7 +143,7 @@ private:
     OrderTracker   &order_;
     BulkSender     &bulk_;
     Rails          &rails_;
-    const Host     &host_;
+    Host           &host_;
     ConnectTimer   &timer_;
     Candidates      candidates_;
     size_t          current_ = 0;

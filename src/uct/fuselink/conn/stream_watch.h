@@ -1,0 +1,55 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_CONN_STREAM_WATCH_H
+#define FUSELINK_CONN_STREAM_WATCH_H
+
+#include "../host/stream_control.h"
+#include "../sched/stall_clock.h"
+#include "../sched/units.h"
+
+#include <cstdint>
+
+namespace fuselink {
+
+/**
+ * What is remembered of one stream from look to look, to find out that it has fallen
+ * silent (SilenceWatch). While what was given to it ends, its kernel is not asked.
+ *
+ * One thread at a time (the worker's).
+ */
+struct StreamWatch {
+    /** So long nothing of it may end before its kernel is asked: looking costs two
+     *  system calls. */
+    static constexpr sched::Nanos kPatience = sched::Nanos::millis(8);
+
+    /** `done` counts what has ended. True if its kernel is to be asked. */
+    bool note(bool waits, uint64_t done, sched::Nanos now)
+    {
+        if (done != done_ || !waits) {
+            done_at    = done != done_ ? now : done_at;
+            done_      = done;
+            waits_from = now;
+            clock      = {};
+        }
+        return waits && now - waits_from >= kPatience;
+    }
+    /** What it says. */
+    void take(const StreamState &state, sched::Nanos now)
+    {
+        acked_at = std::max(acked_at, now - state.since_ack);
+    }
+    /** The last that is known to have come of the other side. */
+    sched::Nanos heard_at() const { return std::max(acked_at, done_at); }
+
+    sched::StallClock clock;
+    sched::Nanos      acked_at;   /* by the other kernel, when that was asked */
+    sched::Nanos      done_at;    /* something ended */
+    sched::Nanos      waits_from; /* for the next */
+    sched::Nanos      probed_at;
+
+private:
+    uint64_t done_ = 0;
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,76 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_PEER_SILENCE_WATCH_H
+#define FUSELINK_PEER_SILENCE_WATCH_H
+
+#include "../conn/connection.h"
+#include "../conn/control_channel.h"
+#include "../conn/stream_watch.h"
+#include "../host/host.h"
+#include "../transfer/bulk.h"
+#include "../wireup/wireup.h"
+
+#include <cstddef>
+
+namespace fuselink {
+
+/**
+ * Finds the streams of one connection that have fallen silent: long before the kernel
+ * gives them up, and never because the peer's program is slow. What carries bulk data
+ * is broken only on proof (sched::StallClock): bytes of it must not be sent again
+ * before the old connection has ended at both ends. Messages may be sent twice, so
+ * their lane moves on suspicion, if there is another pair of rails.
+ *
+ * A stream that is suspected is given a byte to acknowledge, and so are others to the
+ * same peer, which show whether its host is there.
+ *
+ * One thread at a time (the worker's).
+ */
+class SilenceWatch {
+public:
+    SilenceWatch(Connection &conn, ControlChannel &channel, Wireup &wireup,
+                 BulkSender &bulk, Host &host)
+        : conn_(conn), channel_(channel), wireup_(wireup), bulk_(bulk),
+          host_(host)
+    {
+    }
+    SilenceWatch(const SilenceWatch &)            = delete;
+    SilenceWatch &operator=(const SilenceWatch &) = delete;
+
+    /** Between looks, about: the deadlines are some ten milliseconds. */
+    static constexpr sched::Nanos kInterval = sched::Nanos::millis(2);
+
+    /** Something may be under way to the peer. */
+    bool needed() const { return channel_.unseen() != 0 || !bulk_.idle(); }
+    /** From progress, when the time has come. */
+    void look(sched::Nanos now);
+
+private:
+    /* One of the connection's streams. */
+    struct Stream {
+        StreamWatch *watch;
+        uct_ep_h     ep;
+        Path        *path; /* null: the lane of messages */
+        uint8_t      own, remote; /* rails */
+        bool         asked;
+        StreamState  state;
+    };
+    static constexpr size_t kMost = sched::max_paths + 1;
+
+    size_t find_streams(Stream *streams, sched::Nanos now);
+    void   judge(Stream &stream, const Stream *all, size_t count,
+                 sched::Nanos now);
+    void   probe(const Stream &suspect, const Stream *all, size_t count,
+                 sched::Nanos now);
+
+    Connection     &conn_;
+    ControlChannel &channel_;
+    Wireup         &wireup_;
+    BulkSender     &bulk_;
+    Host           &host_;
+    StreamWatch     lane_;
+    uct_ep_h        lane_ep_ = nullptr; /* whose watch that is */
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,183 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_SCHED_STALL_CLOCK_H
+#define FUSELINK_SCHED_STALL_CLOCK_H
+
+#include "units.h"
+
+#include <algorithm>
+
+namespace fuselink::sched {
+
+/** What is known of one connection now, as instants of one clock; 0: never. */
+struct StallView {
+    Nanos now;
+
+    /* Its own. Acknowledgements are those that need no program at the other end: of
+     * a kernel, or a NIC. Where only the peer's program acknowledges, what it did not
+     * while it ran counts, and nothing else: see peer_answered. */
+    bool     in_flight = false; /* something sent is not acknowledged */
+    Nanos    acked_at;          /* the last acknowledgement of anything */
+    Nanos    sent_at;           /* data last left, once more or for the first time */
+    Nanos    rtt, rtt_deviation;
+    unsigned retransmits = 0;   /* time-outs in a row */
+    bool     window_shut = false; /* the receiver has no room */
+    unsigned probes = 0;        /* of a shut window, not answered yet */
+    bool     carrier = true;    /* of the NIC here */
+
+    /* A probe of the caller's between the same two NICs. */
+    Nanos    probed_at, answered_at;
+
+    /* Of others: the last acknowledgement between the same two NICs, and the last
+     * thing that another path to the same peer has completed. */
+    Nanos    pair_acked_at, peer_done_at;
+};
+
+/**
+ * Decides whether a connection's wire still carries: long before the kernel's own
+ * deadline, and never because the receiver is slow. One for each connection.
+ *
+ * A kernel acknowledges what comes whatever its program does: one that is stopped, in a
+ * debugger or computing for an hour shuts its window, and still answers each probe of
+ * it. So silence is the absence of acknowledgements while something is in flight, not
+ * of progress. Silence is Dead when all of these hold:
+ *
+ * - It has lasted for the deadline: 35 ms, or three round trips and four deviations
+ *   where that is more, as in deep queues. The kernel's instants are true to a tick
+ *   of 1 to 10 ms and waver by as much, so that an acknowledgement is new only if it
+ *   is a tick later than the last one, and much shorter deadlines would measure ticks.
+ * - It was watched. An observation counts for at most 8 ms: after a pause in which
+ *   this process, or the whole machine, did not run, what has come meanwhile may be
+ *   still to be processed.
+ * - Two packets that left at different times are both unanswered. One alone may be the
+ *   lost tail of a burst, which Linux sends again after 200 ms at the earliest if it
+ *   was a single packet, and after two round trips otherwise (that is the second
+ *   packet). The caller's probe counts as one, so a lone connection needs it: from
+ *   Suspect on the caller should send one, if there is a way between the two NICs
+ *   that has room. Of independent losses of 1 in 1,000 two are 1 in a million, and
+ *   each chance needs a connection on which nothing else passes for 35 ms.
+ * - Another path to the same peer has completed something in the second half of the
+ *   silence: the peer's host is there. If all paths are silent, it may be the host, or
+ *   this one; nothing is gained by giving up one after the other. That is for a
+ *   longer deadline of the peer's.
+ * - Between the same two NICs nothing else was acknowledged in that half. If
+ *   something was, the wire is good and a packet was lost: Dead only after two
+ *   time-outs of the kernel's in a row (0.6 s), as something in between keeps this very
+ *   connection from passing.
+ *
+ * With a round trip of up to 1 ms and a look every millisecond a wire that falls
+ * silent under traffic is Dead 25 to 40 ms after its last acknowledgement. With a
+ * carrier that is gone, at once. Reads no clock, allocates nothing.
+ */
+class StallClock {
+public:
+    enum class Health : uint8_t {
+        Fine,
+        Suspect, /* silent for too long: give it nothing new, and probe it */
+        Dead
+    };
+
+    static constexpr Nanos kDeadline = Nanos::millis(35);
+    static constexpr Nanos kMostStep = Nanos::millis(8);
+    static constexpr Nanos kTick     = Nanos::millis(10);
+
+    /** To be called every few milliseconds while anything is in flight. Instants do
+     *  not go back. */
+    Health look(const StallView &view) noexcept
+    {
+        const Nanos step = std::clamp(view.now - last_look_, Nanos(), kMostStep);
+        last_look_       = view.now;
+        if (!view.carrier) {
+            return Health::Dead;
+        }
+        if (view.window_shut) {
+            return look_at_shut(view);
+        }
+        shut_since_          = Nanos();
+        const bool is_probed = view.probed_at > view.answered_at;
+        const bool waits     = view.in_flight || is_probed;
+        const Nanos heard    = std::max(view.acked_at, view.answered_at);
+        if (!waits) {
+            waits_ = false;
+            return Health::Fine;
+        }
+        if (!waits_ || heard > begun_ + kTick) {
+            begin(view, heard);
+        } else {
+            silence_ = std::min(silence_ + step, view.now - begun_);
+        }
+        note_second(view, is_probed);
+        return judge(view);
+    }
+
+    /** How long it has been silent, as far as somebody looked. */
+    Nanos silence() const noexcept { return waits_ ? silence_ : Nanos(); }
+
+    static Nanos deadline(const StallView &view) noexcept
+    {
+        return std::max(kDeadline, view.rtt * 3 + view.rtt_deviation * 4);
+    }
+
+private:
+    /* Something has come, or begins to be in flight after nothing was. */
+    void begin(const StallView &view, Nanos heard) noexcept
+    {
+        begun_   = waits_ ? heard :
+                            std::max({heard, view.sent_at, view.probed_at});
+        begun_   = std::min(begun_, view.now);
+        waits_   = true;
+        silence_ = Nanos();
+        second_  = Nanos();
+    }
+
+    /* A packet that left well after the first that is not answered. */
+    void note_second(const StallView &view, bool is_probed) noexcept
+    {
+        const Nanos late = std::max(view.in_flight ? view.sent_at : Nanos(),
+                                    is_probed ? view.probed_at : Nanos());
+        if (second_ == Nanos() && late >= begun_ + kTick) {
+            second_ = late;
+        }
+    }
+
+    Health judge(const StallView &view) const noexcept
+    {
+        const Nanos limit = deadline(view);
+        if (silence_ < limit / 2) {
+            return Health::Fine;
+        }
+        const Nanos half   = begun_ + limit / 2;
+        const Nanos answer = view.rtt * 2 + view.rtt_deviation * 4 + kTick;
+        const bool  twice  = second_ != Nanos() && view.now - second_ >= answer;
+        if (silence_ < limit || !twice || view.peer_done_at < half) {
+            return Health::Suspect;
+        }
+        return view.pair_acked_at < half || view.retransmits >= 2 ?
+                   Health::Dead : Health::Suspect;
+    }
+
+    /* The kernel asks for room, less and less often, and is answered at once. One
+     * probe may be lost; of the next it is at least 200 ms later. */
+    Health look_at_shut(const StallView &view) noexcept
+    {
+        waits_ = false;
+        if (view.probes == 0) {
+            shut_since_ = Nanos();
+            return Health::Fine;
+        }
+        if (shut_since_ == Nanos()) {
+            shut_since_ = view.now;
+        }
+        return view.probes >= 2 && view.peer_done_at > shut_since_ &&
+                       view.pair_acked_at < shut_since_ ?
+                   Health::Dead : Health::Suspect;
+    }
+
+    bool  waits_ = false;
+    Nanos last_look_, begun_, silence_;
+    Nanos second_;     /* when that packet left; 0: none has */
+    Nanos shut_since_; /* a probe of a shut window is not answered since; 0: is */
+};
+
+} // namespace fuselink::sched
+
+#endif
