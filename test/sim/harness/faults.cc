@@ -140,15 +140,16 @@ void Faults::happen(const Fault &fault)
     }
 }
 
-/* Longer than anybody bears, peers may lose each other over it: there is no
- * deadline of fuselink's own. */
+/* Streams go over the other NICs. Of RDMA, and where there is no other NIC, the kernel's
+ * and the NIC's own limits decide: longer than these, and peers may lose each other. */
 void Faults::silence(const Fault &fault, bool mute, bool deaf)
 {
     Process &process = *world_.processes()[fault.process];
     Nic     &nic     = world_.nics(process.node())[fault.nic];
     nic.mute         = nic.mute || mute;
     nic.deaf         = nic.deaf || deaf;
-    if (fault.time > world_.profile().patience / 16) {
+    const bool survives = !world_.profile().rdma && scenario_.nics > 1;
+    if (!survives && fault.time > world_.profile().patience / 16) {
         for (const auto &other : world_.processes()) {
             if (other->node() == process.node()) {
                 ledger_.excuse_all(other->index());

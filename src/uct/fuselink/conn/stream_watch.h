@@ -24,7 +24,7 @@ struct StreamWatch {
     /** `done` counts what has ended. True if its kernel is to be asked. */
     bool note(bool waits, uint64_t done, sched::Nanos now)
     {
-        if (done != done_ || !waits) {
+        if (done != done_ || !waits || waits_from == sched::Nanos()) {
             done_at    = done != done_ ? now : done_at;
             done_      = done;
             waits_from = now;

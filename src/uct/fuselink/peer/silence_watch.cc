@@ -8,6 +8,8 @@ namespace {
 
 /* Kernels acknowledge a message that comes alone after 40 ms, if nothing goes back. */
 constexpr sched::Nanos kDelayedAck = sched::Nanos::millis(40);
+/* For the other kernel to answer: Linux asks again after a second. */
+constexpr sched::Nanos kConnectTime = sched::Nanos::millis(1500);
 constexpr sched::Nanos kProbePause = sched::Nanos::millis(10);
 
 } // namespace
@@ -60,7 +62,11 @@ size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
     }
     for (auto &path : bulk_.paths()) {
         if (path->state != Path::State::Ready || !path->rail.traits().stream ||
-            path->ep == nullptr || !path->room.connected) {
+            path->ep == nullptr) {
+            continue;
+        }
+        if (!path->room.connected) {
+            look_at_connecting(*path, now);
             continue;
         }
         if (path->here.family == 0) {
@@ -72,6 +78,19 @@ size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
                             path->rail.index(), path->remote.index, asked, {}};
     }
     return count;
+}
+
+/* A path that the other kernel does not answer: the others go on, and it is tried
+ * again. Where it has, the peer's program has to look. */
+void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
+{
+    StreamState state;
+    if (path.watch.note(true, path.ends, now) &&
+        now - path.watch.waits_from > kConnectTime &&
+        host_.streams().look(path.ep, state) &&
+        state.phase == StreamState::Phase::Connecting) {
+        bulk_.on_silent(path);
+    }
 }
 
 void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,

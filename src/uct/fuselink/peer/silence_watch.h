@@ -57,6 +57,7 @@ private:
     static constexpr size_t kMost = sched::max_paths + 1;
 
     size_t find_streams(Stream *streams, sched::Nanos now);
+    void   look_at_connecting(Path &path, sched::Nanos now);
     void   judge(Stream &stream, const Stream *all, size_t count,
                  sched::Nanos now);
     void   probe(const Stream &suspect, const Stream *all, size_t count,

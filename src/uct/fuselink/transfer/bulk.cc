@@ -48,8 +48,8 @@ bool BulkSender::run_deferred()
             connection_.defer();
         }
     }
-    if (ucs_unlikely(wireup_.leaves_out()) && !wireup_.remove_left_out()) {
-        return false;
+    if (ucs_unlikely(wireup_.leaves_out())) {
+        wireup_.remove_left_out();
     }
     if (room_.retries()) {
         room_.retry(paths_);

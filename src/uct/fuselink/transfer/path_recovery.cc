@@ -181,15 +181,30 @@ void PathRecovery::on_path_quiet(const wire::PathQuiet &message)
                  path.rail.name().c_str(), path.remote.name.c_str(),
                  connection_.uuid(), ucs_status_string(path.recovery.why));
     }
+    begin_backoff(path);
+    listener_.on_drained(path, message.seen);
+    connection_.defer();
+    pump_.pump();
+}
+
+void PathRecovery::begin_backoff(Path &path)
+{
     path.state          = Path::State::Backoff;
     unsigned &breaks    = path.recovery.breaks;
     path.recovery.until = host_.now() +
                           sched::Nanos::millis(
                               kBackoff << std::min(breaks, kMostDoubles));
     breaks += breaks < kMostBreaks;
-    listener_.on_drained(path, message.seen);
+}
+
+void PathRecovery::rest(Path &path)
+{
+    path.planned      = 0;
+    path.room.blocked = path.room.retry = false;
+    ++broken_;
+    begin_backoff(path);
+    paths_.drop_plan();
     connection_.defer();
-    pump_.pump();
 }
 
 /* Not before the peer has our answer, if the pair broke at both ends: it takes no

@@ -69,6 +69,8 @@ public:
     /** The rail did not take what it was given: that is the path's end, or, for
      *  errors of a call, the connection's. */
     void post_failed(Path &path, ucs_status_t status);
+    /** It does not connect, and the peer knows nothing of it. */
+    void rest(Path &path);
     /** Bytes have arrived on a path that broke before. */
     void carries_again(Path &path);
 
@@ -106,6 +108,7 @@ public:
 private:
     void advance(Path &path);
     void tear_down(Path &path);
+    void begin_backoff(Path &path);
     bool puts_ended(const Path &path) const;
 
     Connection    &connection_;

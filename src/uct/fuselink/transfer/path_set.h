@@ -19,8 +19,7 @@ namespace fuselink {
  * and which of them are in play. Connecting them is PathWireup's, and what is to
  * happen when they break PathRecovery's.
  *
- * The order of paths stays but for those that are removed. One thread at a time
- * (the worker's).
+ * The order of paths stays. One thread at a time (the worker's).
  */
 class PathSet {
 public:
@@ -51,8 +50,6 @@ public:
     List::const_iterator end() const { return paths_.end(); }
     size_t         size() const { return paths_.size(); }
     bool           empty() const { return paths_.empty(); }
-    /** Returns the path behind the one that is removed. */
-    List::iterator erase(List::iterator it) { return paths_.erase(it); }
 
     /** The first from our rail `own` to the peer's `remote` that `fn` takes;
      *  nullptr if there is none. */

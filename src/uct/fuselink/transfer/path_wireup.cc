@@ -12,7 +12,8 @@ constexpr sched::Nanos kGoodbye = sched::Nanos::millis(500);
 
 } // namespace
 
-/* It does not connect: the others go on without it. */
+/* It does not connect: the others go on without it. After a while it is tried
+ * again. */
 void PathWireup::leave_out(Path &path)
 {
     path.state = Path::State::Out;
@@ -20,13 +21,14 @@ void PathWireup::leave_out(Path &path)
     connection_.defer();
 }
 
-/* The same; one that has worked before is tried again. */
+/* The same. What is left of a pair of queue pairs ends at the peer, too. */
 void PathWireup::not_connected(Path &path, ucs_status_t status)
 {
-    if (path.recovery.breaks == 0) {
-        leave_out(path);
-    } else {
+    if (path.recovery.breaks != 0 ||
+        (path.pair && path.pair->ep() != nullptr)) {
         recovery_.break_path(path, status);
+    } else {
+        leave_out(path);
     }
 }
 
@@ -185,25 +187,25 @@ void PathWireup::advance()
     }
 }
 
-bool PathWireup::remove_left_out()
+void PathWireup::remove_left_out()
 {
     bool removed = false;
-    for (auto it = paths_.begin(); it != paths_.end();) {
-        Path &path = **it;
-        if (path.state != Path::State::Out) {
-            ++it;
+    for (auto &path : paths_) {
+        if (path->state != Path::State::Out) {
             continue;
         }
         removed = true;
-        if (!path.pair || !path.pair->failed()) { /* it has said so */
-            unsaid_.push_back({path.rail.name(), path.remote.name,
-                               path.recovery.until});
+        if (!path->pair || !path->pair->failed()) { /* it has said so */
+            unsaid_.push_back({path->rail.name(), path->remote.name,
+                               path->recovery.until});
         }
-        recovery_.drain_completions(path);
-        if (path.ep != nullptr && !path.pair_owns()) {
-            endpoints_.destroy(path.ep);
+        recovery_.drain_completions(*path);
+        if (path->ep != nullptr && !path->pair_owns()) {
+            endpoints_.destroy(path->ep);
         }
-        it = paths_.erase(it);
+        path->ep               = nullptr;
+        path->room.hook.queued = false;
+        recovery_.rest(*path);
     }
     sched::Nanos now = host_.now();
     std::erase_if(unsaid_, [&](const LeftOut &one) {
@@ -211,20 +213,17 @@ bool PathWireup::remove_left_out()
             return false;
         }
         ucs_warn("fuselink: rail %s does not reach %s of peer %016lx: left "
-                 "out", one.rail.c_str(), one.remote.c_str(),
+                 "out until it does", one.rail.c_str(), one.remote.c_str(),
                  connection_.uuid());
         return true;
     });
     out_ = !unsaid_.empty();
     if (out_) {
         connection_.defer();
-    } else if (paths_.empty()) {
-        return false;
     }
     if (removed) {
         pump_.pump();
     }
-    return true;
 }
 
 void PathWireup::close()

@@ -21,8 +21,8 @@ namespace fuselink {
 
 /**
  * Connects paths when they are wanted first, each in its rail's way: to the peer's
- * interface, endpoint to endpoint, or as queue pairs; and leaves those out that do
- * not connect, for which the others go on.
+ * interface, endpoint to endpoint, or as queue pairs. Those that do not connect are
+ * left out for a while: the others go on.
  *
  * One thread at a time (the worker's).
  */
@@ -60,9 +60,8 @@ public:
 
     /** Some path is left out that remove_left_out() has not removed, or said. */
     bool leaves_out() const { return out_; }
-    /** Removes such paths, with a warning for each. False if no path is left, and
-     *  the peer has not left in the meantime. */
-    bool remove_left_out();
+    /** Has such paths rest, with a warning for each. */
+    void remove_left_out();
 
     /** Our ends of the peer's paths. */
     InboundEndpoints &inbound() { return inbound_; }
