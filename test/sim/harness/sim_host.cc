@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 namespace fuselink {
 
@@ -94,6 +96,56 @@ std::unique_ptr<SharedSegment> SimHost::join_segment(uint64_t magic,
     auto memory = it != memory_.segments.end() ? it->second.lock() : nullptr;
     return memory != nullptr ? SharedSegment::within(std::move(memory), size) :
                                nullptr;
+}
+
+namespace {
+
+/** Rings by the simulated clock. */
+class SimAlarm final : public Alarm {
+public:
+    explicit SimAlarm(World &world)
+        : world_(world), bell_(std::make_shared<Bell>())
+    {
+        bell_->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    }
+    ~SimAlarm() override
+    {
+        close(bell_->fd);
+        bell_->fd = -1;
+    }
+
+    int  fd() const override { return bell_->fd; }
+    void set(sched::Nanos time) override
+    {
+        uint64_t rung;
+        (void)!read(bell_->fd, &rung, sizeof(rung));
+        const unsigned turn = ++bell_->turn;
+        if (time == sched::Nanos()) {
+            return;
+        }
+        world_.time().after(time.count(), [bell = bell_, turn] {
+            const uint64_t one = 1;
+            if (bell->fd >= 0 && bell->turn == turn) {
+                (void)!write(bell->fd, &one, sizeof(one));
+            }
+        });
+    }
+
+private:
+    struct Bell { /* may outlast the alarm */
+        int      fd   = -1;
+        unsigned turn = 0; /* of settings */
+    };
+
+    World                &world_;
+    std::shared_ptr<Bell> bell_;
+};
+
+} // namespace
+
+std::unique_ptr<Alarm> SimHost::make_alarm() const
+{
+    return std::make_unique<SimAlarm>(process_.world());
 }
 
 std::unique_ptr<AtWork> SimHost::begin_work(Background &work, std::string &)

@@ -77,6 +77,7 @@ public:
     std::unique_ptr<SharedSegment> join_segment(uint64_t magic,
                                                 size_t   size) override;
     uint64_t locked_memory_limit() override { return kUnlimited; }
+    std::unique_ptr<Alarm> make_alarm() const override;
     std::unique_ptr<AtWork> begin_work(Background  &work,
                                        std::string &error) override;
 

@@ -160,7 +160,7 @@ struct ChannelParts {
  *  taken when this returns, if it has room; `lane` does not keep it. */
 inline void begin_lane(fuselink::ControlChannel &channel, FakeLane &lane,
                        NamedRail &rail, fuselink::ControlChannel::Limits limits =
-                                            {0, 1 << 20})
+                                            {0, 8192})
 {
     channel.move_to(&lane, rail.rail(), 0, limits);
     channel.clear(fuselink::ControlChannel::kConnecting);

@@ -78,6 +78,10 @@ public:
         return nullptr;
     }
     uint64_t locked_memory_limit() override { return kUnlimited; }
+    std::unique_ptr<fuselink::Alarm> make_alarm() const override
+    {
+        return nullptr;
+    }
     std::unique_ptr<fuselink::AtWork> begin_work(fuselink::Background &,
                                                  std::string &error) override
     {

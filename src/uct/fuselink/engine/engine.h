@@ -92,7 +92,13 @@ public:
         seen_timer_.tell_all();
         bool busy = peers_.has_deferred() || room_.due() ||
                     connect_timer_.open() || copies_.busy(); /* they do not tell */
-        return busy ? UCS_ERR_BUSY : poller_.arm(events);
+        if (busy) {
+            return UCS_ERR_BUSY;
+        }
+        /* A wire that falls silent wakes nobody. */
+        poller_.wake_in(peers_.watched() ? kWatchAsleep : sched::Nanos());
+        calls_ = kWatchCalls - 1;
+        return poller_.arm(events);
     }
 
     /** The peer with this address, connected if it was not. */
@@ -128,6 +134,8 @@ private:
 
     /* Calls of progress() between looks at the clock. */
     static constexpr unsigned kWatchCalls = 128;
+    /* Between looks of a program that sleeps. */
+    static constexpr sched::Nanos kWatchAsleep = sched::Nanos::millis(8);
 
     void watch();
 

@@ -223,6 +223,13 @@ void PeerTable::watch(sched::Nanos now)
     }
 }
 
+bool PeerTable::watched() const
+{
+    return std::any_of(peers_.begin(), peers_.end(), [](const auto &entry) {
+        return entry.second->watched();
+    });
+}
+
 void PeerTable::defer(Peer &peer)
 {
     if (std::find(deferred_.begin(), deferred_.end(), &peer) ==

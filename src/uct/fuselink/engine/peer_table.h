@@ -76,6 +76,8 @@ public:
 
     /** From progress, each SilenceWatch::kInterval. */
     void watch(sched::Nanos now);
+    /** Some peer is to be. */
+    bool watched() const;
 
     /** From run_deferred(). */
     void     defer(Peer &peer) override;

@@ -6,6 +6,7 @@
 #include "../../../ucs_ext/processes.h"
 #include "../../../ucs_ext/shared_segment.h"
 #include "../sched/units.h"
+#include "alarm.h"
 #include "background.h"
 #include "network.h"
 #include "stream_control.h"
@@ -80,6 +81,9 @@ public:
      *  if there is no such limit. */
     virtual uint64_t locked_memory_limit() = 0;
     static constexpr uint64_t kUnlimited = UINT64_MAX;
+
+    /** Null if there can be none. */
+    virtual std::unique_ptr<Alarm> make_alarm() const = 0;
 
     /** Has `work`, which outlives the result, done beside the program's
      *  threads. */

@@ -6,6 +6,7 @@
 #include "../registry/relay_registry.h"
 #include "../ucx.h"
 #include "background_thread.h"
+#include "native_alarm.h"
 #include "native_clock.h"
 #include "native_network.h"
 #include "native_stream_control.h"
@@ -105,6 +106,11 @@ uint64_t NativeHost::locked_memory_limit()
     return getrlimit(RLIMIT_MEMLOCK, &memlock) == 0 &&
                    memlock.rlim_cur != RLIM_INFINITY ?
                memlock.rlim_cur : kUnlimited;
+}
+
+std::unique_ptr<Alarm> NativeHost::make_alarm() const
+{
+    return NativeAlarm::make();
 }
 
 std::unique_ptr<AtWork> NativeHost::begin_work(Background  &work,

@@ -183,10 +183,11 @@ public:
      *  SilenceWatch::kInterval. */
     void watch(sched::Nanos now)
     {
-        if (!failed() && silence_.needed()) {
+        if (watched()) {
             silence_.look(now);
         }
     }
+    bool watched() const { return !failed() && silence_.needed(); }
     /** What could not be done where it came up: see Connection::defer(). */
     void run_deferred();
 

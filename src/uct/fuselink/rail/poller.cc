@@ -19,7 +19,8 @@ constexpr unsigned kMostPolls = 1024;
 
 Poller::Poller(const Host &host)
     : host_(host), epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
-      wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))
+      wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+      alarm_(host.make_alarm())
 {
     epoll_event event{};
     event.events   = EPOLLIN;
@@ -28,6 +29,17 @@ Poller::Poller(const Host &host)
         epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, wake_fd_, &event) != 0) {
         close(wake_fd_);
         wake_fd_ = -1;
+    }
+    if (alarm_ && epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, alarm_->fd(), &event) != 0) {
+        alarm_.reset();
+    }
+}
+
+void Poller::wake_in(sched::Nanos time)
+{
+    if (alarm_ && (alarm_set_ || time != sched::Nanos())) {
+        alarm_set_ = time != sched::Nanos();
+        alarm_->set(time);
     }
 }
 

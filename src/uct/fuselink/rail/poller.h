@@ -6,6 +6,7 @@
 #include "../ucx.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace fuselink {
@@ -80,6 +81,10 @@ public:
 
     /** Readable when any interface has something to progress. */
     int event_fd() const { return epoll_fd_; }
+
+    /** Wakes whoever waits for event_fd() once arm() has been called, after a
+     *  time; 0: does not. */
+    void wake_in(sched::Nanos time);
 
     /** Wakes whoever waits for event_fd(); `arg` is the poller. For interfaces
      *  without an event fd, which call it on a thread of UCX's. */
@@ -158,6 +163,8 @@ private:
     unsigned   fruitless_  = 0; /* looks in a row behind hot RDMA rails */
     int        epoll_fd_;
     int        wake_fd_; /* eventfd, in the epoll set */
+    std::unique_ptr<Alarm> alarm_; /* its descriptor too; may be null */
+    bool       alarm_set_ = false;
 };
 
 } // namespace fuselink
