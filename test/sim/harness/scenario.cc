@@ -8,6 +8,7 @@ namespace fuselink::sim {
 namespace {
 
 constexpr unsigned kMostNumbers = 4096;
+constexpr size_t   kHeavyArena  = 24 << 20;
 
 using Kind = Action::Kind;
 
@@ -154,6 +155,33 @@ void draw_gpus(Random &chance, Scenario &s)
     s.relays               = s.relays && some && all;
 }
 
+/* Puts that take a while, so that whoever receives several is asked of it. From
+ * chance of their own, as what is for people: all else stays as it is. */
+void draw_heavy(uint64_t seed, Scenario &s)
+{
+    Random chance(seed, 79);
+    s.heavy = chance.one_in(s.to_one ? 3 : 12);
+    if (!s.heavy) {
+        return;
+    }
+    s.arena = kHeavyArena;
+    for (auto &script : s.scripts) {
+        for (Action &action : script) {
+            Random own(seed, 30'000 + action.number);
+            if (action.kind == Kind::PutZcopy && own.one_in(3)) {
+                action.length = own.between(1 << 20, 3 << 19);
+            }
+        }
+    }
+}
+
+void draw_watching(uint64_t seed, Scenario &s)
+{
+    Random chance(seed, 80);
+    s.traces  = chance.one_in(6);
+    s.reports = chance.one_in(6);
+}
+
 } // namespace
 
 const char *name_of(Wires wires)
@@ -286,6 +314,8 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
             s.faults.push_back(fault);
         }
     }
+    draw_heavy(seed, s);
+    draw_watching(seed, s);
     return s;
 }
 
