@@ -298,10 +298,10 @@ std::string Faults::not_calm() const
                                one.second->nic.rdma_device;
                 }));
             if (rail->by_ep() && rail->qps != there) {
-                world_.journal().violate(
-                    who + " counts " + std::to_string(rail->qps) +
-                    " queue pairs on " + rail->name() + " and has " +
-                    std::to_string(there));
+                return "process " + std::to_string(program->process().index()) +
+                       " counts " + std::to_string(rail->qps) +
+                       " queue pairs on " + rail->name() + " and has " +
+                       std::to_string(there);
             }
         }
     }
