@@ -22,6 +22,7 @@ const char *name_of(Count count)
         "copies_short", "copies_between", "agent_rounds",
         "copies_failed", "slot_puts", "direct_puts",
         "streams_ended", "ended_from",
+        "heavy", "load_asks", "load_grants", "load_others", "traced", "reports",
         "allowed"};
     static_assert(std::size(names) == static_cast<size_t>(Count::kCount));
     return names[static_cast<size_t>(count)];

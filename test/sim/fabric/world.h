@@ -9,6 +9,7 @@
 #include "process.h"
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -34,6 +35,9 @@ enum class Count : unsigned {
     CopiesOut, CopiesIn, CopiesShort, CopiesBetween, AgentRounds, CopiesFailed, /* of GPUs */
     SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */
     StreamsEnded, EndedFrom, /* at once, by their own processes */
+    Heavy, LoadAsks, LoadGrants, LoadOthers, /* runs with long puts; what is asked of
+                                                and said by their receivers */
+    Traced, Reports, /* chunks in traces; runs with a report */
     Allowed, /* runs that end as README.md says they may */
     kCount
 };
@@ -136,6 +140,11 @@ public:
     bool stalled = false;
     /** Nothing happens of which fuselink could warn. */
     bool is_fair = false;
+
+    /** Who reads along: what has come for the handler of that number, before it
+     *  is called. */
+    std::function<void(Process &at, uint8_t id, const uint8_t *data, size_t length)>
+        on_message;
 
     /** The process whose memory domains are being opened. */
     Process *opening = nullptr;

@@ -290,6 +290,19 @@ std::string Faults::not_calm() const
                        " counts bytes in flight on " + rail->name() +
                        " that are not";
             }
+            const auto &pairs = world_.queue_pairs();
+            const auto  there = static_cast<unsigned>(std::count_if(
+                pairs.begin(), pairs.end(), [&](const auto &one) {
+                    return &one.second->process == &program->process() &&
+                           rail->control().device() ==
+                               one.second->nic.rdma_device;
+                }));
+            if (rail->by_ep() && rail->qps != there) {
+                return "process " + std::to_string(program->process().index()) +
+                       " counts " + std::to_string(rail->qps) +
+                       " queue pairs on " + rail->name() + " and has " +
+                       std::to_string(there);
+            }
         }
     }
     return {};

@@ -37,7 +37,8 @@ struct Landing {
     bool     known = false; /* its user knows that it is there */
     bool     failed = false;
     std::shared_ptr<Landing> over; /* the one that it replaces */
-    bool     replaced = false;     /* another has begun to */
+    bool     replaced = false;     /* another has begun to, */
+    unsigned replaced_at = 0;      /* behind so many fences */
 };
 
 /**

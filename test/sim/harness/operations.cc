@@ -21,6 +21,11 @@ uct_rkey_t key_for(const Operation &op, uct_rkey_t rkey)
     return may && op.length == 0 && op.action.seed % 2 == 0 ? 0 : rkey;
 }
 
+bool is_flush(Kind kind)
+{
+    return kind == Kind::Flush || kind == Kind::Cancel;
+}
+
 /* What is short, or copied at once, is in memory of the host. */
 bool may_be_on_gpu(Kind kind)
 {
@@ -204,7 +209,8 @@ ucs_status_t Program::put(Operation &op)
     const uint64_t to     = reinterpret_cast<uintptr_t>(
         op.landing->process->address(op.target));
     if (op.landing->over) {
-        op.landing->over->replaced = true;
+        op.landing->over->replaced    = true;
+        op.landing->over->replaced_at = at.fences;
     }
     ucs_status_t status;
     switch (op.action.kind) {
@@ -249,6 +255,7 @@ ucs_status_t Program::get(Operation &op)
     const uint64_t from   = reinterpret_cast<uintptr_t>(
         remote.program->process_.address(op.target));
     ucs_status_t status;
+    op.read_at = at.fences;
     if (op.action.kind == Kind::GetBcopy) {
         status = uct_ep_get_bcopy(
             at.ep,
@@ -280,6 +287,13 @@ ucs_status_t Program::flush(Operation &op)
     const bool cancel = op.action.kind == Kind::Cancel;
     world_.count(Count::Flushes);
     op.covers = op.endpoint->unflushed;
+    op.open_before.clear();
+    for (const auto &other : operations_) {
+        if (other->endpoint == op.endpoint && !is_flush(other->action.kind) &&
+            other->state == Operation::State::Open) {
+            op.open_before.push_back(other.get());
+        }
+    }
     return uct_ep_flush(op.endpoint->ep,
                         cancel ? UCT_FLUSH_FLAG_CANCEL : 0, &op.comp);
 }
@@ -397,6 +411,11 @@ void Program::end(Operation &op, ucs_status_t status)
         } else if (is_get(op.action.kind)) {
             check_get(op);
         } else if (op.action.kind == Kind::Flush) {
+            for (const Operation *other : op.open_before) {
+                if (other->state == Operation::State::Open) {
+                    violate(*other, "is open behind a flush");
+                }
+            }
             for (const auto &landing : op.covers) {
                 if (!landing->failed && !landing->replaced &&
                     differs(landing->process->arena() + landing->at,
@@ -447,7 +466,10 @@ void Program::check_put(Operation &op)
 void Program::check_get(Operation &op)
 {
     if (op.reads) {
-        if (!op.reads->replaced && !op.reads->failed &&
+        /* What replaces it behind another fence comes too late for the get. */
+        const bool kept = !op.reads->replaced ||
+                          op.reads->replaced_at > op.read_at;
+        if (kept && !op.reads->failed &&
             differs(op.local, op.length, op.reads->seed) != op.length) {
             violate(op, "does not bring what was put in front of a fence");
         }

@@ -3,6 +3,7 @@
 
 #include "edge/component.h"
 #include "edge/rails_iface.h"
+#include "watch_check.h"
 
 #include <cstring>
 #include <poll.h>
@@ -127,6 +128,15 @@ bool Program::open()
         if (uct_config_modify(iface_config, name, value) != UCS_OK) {
             return false;
         }
+    }
+    if (scenario_.traces) {
+        uct_config_modify(iface_config, "TRACE",
+                          WatchCheck::trace_path().c_str());
+        uct_config_modify(iface_config, "TRACE_SIZE", "128k");
+    }
+    if (scenario_.reports) {
+        uct_config_modify(iface_config, "REPORT",
+                          WatchCheck::report_path().c_str());
     }
     uct_iface_params_t params{};
     params.field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE |
@@ -516,6 +526,7 @@ void Program::fence(Endpoint &endpoint)
     endpoint.fenced.insert(endpoint.fenced.end(), endpoint.begun.begin(),
                            endpoint.begun.end());
     endpoint.begun.clear();
+    ++endpoint.fences;
 }
 
 void Program::flush_iface()

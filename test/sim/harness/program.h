@@ -44,7 +44,9 @@ struct Operation {
     std::shared_ptr<Landing> landing; /* of a put */
     std::vector<std::shared_ptr<Landing>> covers; /* a flush: what is there
                                                      at its end */
-    std::shared_ptr<Landing> reads;   /* a get of what a put has put */
+    std::vector<const Operation *> open_before; /* a flush: what ends before it */
+    std::shared_ptr<Landing> reads;   /* a get of what a put has put, */
+    unsigned read_at = 0;             /* behind so many fences */
 };
 
 /** A message that its program has kept, and is to release. */
@@ -63,6 +65,7 @@ struct Endpoint {
     bool                   cancelled = false;
     uint32_t               messages = 0; /* sent */
     unsigned               waiting = 0;  /* operations in its queue */
+    unsigned               fences = 0;   /* so far */
     std::vector<std::shared_ptr<Landing>> unflushed; /* puts, not seen to end */
     std::vector<std::shared_ptr<Landing>> fenced;    /* and before a fence */
     std::vector<std::shared_ptr<Landing>> begun;     /* since the last fence */

@@ -6,7 +6,9 @@
 #include "../uct/memory.h"
 #include "faults.h"
 #include "ledger.h"
+#include "load_check.h"
 #include "program.h"
+#include "watch_check.h"
 
 #include <algorithm>
 #include <cstdarg>
@@ -67,6 +69,8 @@ public:
     Run(const Scenario &scenario, FILE *print)
         : scenario_(scenario), world_(scenario.seed, scenario.profile),
           ledger_(world_), faults_(scenario, world_, ledger_, programs_),
+          loads_(scenario, world_, programs_),
+          watched_(scenario, world_, programs_),
           order_(scenario.seed, 3)
     {
         World::current = &world_;
@@ -93,6 +97,8 @@ private:
     Ledger                                 ledger_;
     std::vector<std::unique_ptr<Program>>  programs_;
     Faults                                 faults_;
+    LoadCheck                              loads_;
+    WatchCheck                             watched_;
     Random                                 order_;
     Instant                                pause_ = kShortPause;
     uint64_t                               rounds_ = 0;
@@ -121,6 +127,8 @@ bool Run::build()
         gpu.rate  = scenario_.copy_rates[p];
         gpu.delay = scenario_.copy_delays[p];
     }
+    watched_.begin();
+    world_.count(Count::Heavy, scenario_.heavy);
     for (auto &program : programs_) {
         world_.running = program->process().index();
         if (!program->open()) {
@@ -264,6 +272,7 @@ Outcome Run::go()
         until(2 * kSecond, [&] { return world_.time().now() > until_calm; });
         if (world_.journal().violations().empty() && goes_on) {
             ledger_.check();
+            loads_.check_calm();
         }
         if (scenario_.leaves_in_order) {
             leave_in_order();
@@ -293,10 +302,12 @@ Outcome Run::go()
     if (!world_.journal().violations().empty()) {
         goes_on = false; /* what is left over says nothing any more */
     }
+    watched_.note_traffic();
     for (auto &program : programs_) {
         world_.running = program->process().index();
         program.reset();
     }
+    watched_.check(goes_on);
     if (goes_on) {
         check_left_over();
     }

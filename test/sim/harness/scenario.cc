@@ -8,6 +8,7 @@ namespace fuselink::sim {
 namespace {
 
 constexpr unsigned kMostNumbers = 4096;
+constexpr size_t   kHeavyArena  = 24 << 20;
 
 using Kind = Action::Kind;
 
@@ -154,6 +155,56 @@ void draw_gpus(Random &chance, Scenario &s)
     s.relays               = s.relays && some && all;
 }
 
+/* In threes: a put, a fence, and what must not overtake the put, or tells of it, on
+ * the same endpoint. `at`: of its program's actions; `first`: the first of its three. */
+void order(Random &chance, uint64_t at, Action &first, Action &action)
+{
+    switch (at % 3) {
+    case 0:
+        action.kind   = chance.pick({Kind::PutShort, Kind::PutBcopy,
+                                     Kind::PutZcopy, Kind::GetBack});
+        action.length = chance.scaled(1, 16 << 10);
+        first         = action;
+        break;
+    case 1:
+        action.kind = chance.one_in(4) ? Kind::FenceIface : Kind::Fence;
+        break;
+    default:
+        action.kind = chance.pick({Kind::PutOver, Kind::PutOver, Kind::GetBack,
+                                   Kind::AmShort});
+    }
+    action.peer  = first.peer;
+    action.slot  = first.slot;
+    action.queue = false;
+}
+
+/* Puts that take a while, so that whoever receives several is asked of it. From
+ * chance of their own, as what is for people: all else stays as it is. */
+void draw_heavy(uint64_t seed, Scenario &s)
+{
+    Random chance(seed, 79);
+    s.heavy = chance.one_in(s.to_one ? 3 : 12);
+    if (!s.heavy) {
+        return;
+    }
+    s.arena = kHeavyArena;
+    for (auto &script : s.scripts) {
+        for (Action &action : script) {
+            Random own(seed, 30'000 + action.number);
+            if (action.kind == Kind::PutZcopy && own.one_in(3)) {
+                action.length = own.between(1 << 20, 3 << 19);
+            }
+        }
+    }
+}
+
+void draw_watching(uint64_t seed, Scenario &s)
+{
+    Random chance(seed, 80);
+    s.traces  = chance.one_in(6);
+    s.reports = chance.one_in(6);
+}
+
 } // namespace
 
 const char *name_of(Wires wires)
@@ -247,10 +298,15 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     unsigned number        = 0;
     s.scripts.resize(s.processes);
     const auto actions = chance.between(4, 28);
+    const bool ordered = Random(seed, 81).one_in(6);
     for (unsigned p = 0; p < s.processes; ++p) {
+        Action first;
         for (uint64_t i = 0; i < actions; ++i) {
             Random own(seed, 10'000 + number);
             Action action = draw_action(own, s, p);
+            if (ordered) {
+                order(own, i, first, action);
+            }
             action.number = number++;
             if (cuts.left_out.count(action.number) == 0) {
                 s.scripts[p].push_back(action);
@@ -286,6 +342,8 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
             s.faults.push_back(fault);
         }
     }
+    draw_heavy(seed, s);
+    draw_watching(seed, s);
     return s;
 }
 

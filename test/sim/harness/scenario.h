@@ -113,6 +113,8 @@ struct Scenario {
     bool        keeps = false; /* messages, to release them later */
     bool        fair = false; /* nothing happens of which one could warn */
     bool        leaves_in_order = false; /* at the end, one after the other */
+    bool        heavy = false;   /* some puts are so long that receivers are asked */
+    bool        traces = false, reports = false; /* for people */
 
     std::vector<std::vector<Action>> scripts; /* by process */
     std::vector<Fault>               faults;

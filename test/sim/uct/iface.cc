@@ -289,6 +289,9 @@ void SimIface::fail_ep(SimEp &ep, ucs_status_t status)
 void SimIface::deliver(uint8_t id, const std::vector<uint8_t> &bytes,
                        bool may_keep)
 {
+    if (world().on_message) {
+        world().on_message(process_, id, bytes.data(), bytes.size());
+    }
     if (!may_keep) {
         /* A transport's own buffer is its own again behind the call. */
         std::vector<uint8_t> buffer(bytes);

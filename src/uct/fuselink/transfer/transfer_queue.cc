@@ -166,9 +166,9 @@ void TransferQueue::stop(Transfer &transfer, ucs_status_t status)
         transfer.status = status;
     }
     drop_unassigned(transfer);
-    if (!empty() && !connection_.failed()) {
+    if (!connection_.failed()) {
         /* It may have been what the others waited behind, and nothing tells of
-         * what it waited for any more. */
+         * what it waited for any more. Or it was the last one. */
         pump_.pump_later();
     }
     end_if_over(transfer);

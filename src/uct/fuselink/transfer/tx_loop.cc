@@ -78,12 +78,18 @@ void TxLoop::room_again()
     }
 }
 
-void TxLoop::chunk_ended()
+/* The peer was asked about what came, and nothing does any more. */
+void TxLoop::look_at_end()
 {
     if (ucs_unlikely(selector_.load_query().asked()) && idle() &&
         transfers_.backlog() == 0 && !connection_.failed()) {
         selector_.say_farewell();
     }
+}
+
+void TxLoop::chunk_ended()
+{
+    look_at_end();
     room_again();
 }
 
@@ -97,6 +103,7 @@ void TxLoop::run_deferred()
 {
     if (later_) {
         later_ = false;
+        look_at_end();
         pump();
     }
 }

@@ -64,6 +64,7 @@ public:
 
 private:
     void send_waiting();
+    void look_at_end();
 
     Connection          &connection_;
     const TransferOwner &owner_;

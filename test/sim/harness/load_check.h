@@ -1,0 +1,65 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TEST_SIM_HARNESS_LOAD_CHECK_H
+#define FUSELINK_TEST_SIM_HARNESS_LOAD_CHECK_H
+
+#include "../fabric/world.h"
+#include "scenario.h"
+
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace fuselink::sim {
+
+class Program;
+
+/**
+ * What senders of much tell their receivers of the load that they bring, and are told
+ * of the load that others bring: reads along as messages come, knows what each
+ * receiver has heard, and so what it has to answer.
+ */
+class LoadCheck {
+public:
+    LoadCheck(const Scenario &scenario, World &world,
+              std::vector<std::unique_ptr<Program>> &programs);
+    ~LoadCheck();
+    LoadCheck(const LoadCheck &)            = delete;
+    LoadCheck &operator=(const LoadCheck &) = delete;
+
+    /** All is done: whoever has asked has said that nothing comes any more. */
+    void check_calm();
+
+private:
+    using Pair  = std::pair<unsigned, unsigned>; /* from and to whom */
+    using Loads = std::array<uint64_t, 16>;      /* KiB, by rail of the receiver */
+    struct Said {
+        Loads   loads{};
+        Instant until = 0;
+    };
+    struct Answer {
+        Loads loads{};
+        bool  sure = true;
+    };
+
+    void on_message(Process &at, const uint8_t *data, size_t length);
+    void on_ask(unsigned from, unsigned to, const Loads &loads);
+    void on_grant(unsigned from, unsigned to, const Loads &loads,
+                  unsigned rails);
+    bool find(uint64_t uuid, unsigned &index);
+    bool alone(unsigned process) const;
+    bool calm() const;
+
+    const Scenario                        &scenario_;
+    World                                 &world_;
+    std::vector<std::unique_ptr<Program>> &programs_;
+    std::map<uint64_t, unsigned>           known_; /* processes, by identity */
+    std::map<Pair, Said>                   said_;
+    std::map<Pair, std::deque<Answer>>     owed_;
+};
+
+} // namespace fuselink::sim
+
+#endif
