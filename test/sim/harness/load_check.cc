@@ -96,6 +96,10 @@ void LoadCheck::on_message(Process &at, const uint8_t *data, size_t length)
         !calm() || !find(header.sender, from)) {
         return;
     }
+    if (!had_.emplace(from, at.index(), uint32_t{header.session},
+                     uint16_t{header.number}).second) {
+        return; /* again, over another lane */
+    }
     Loads loads{};
     if (type == wire::ControlType::LoadAsk) {
         wire::LoadAsk ask;

@@ -9,6 +9,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -58,6 +60,8 @@ private:
     std::map<uint64_t, unsigned>           known_; /* processes, by identity */
     std::map<Pair, Said>                   said_;
     std::map<Pair, std::deque<Answer>>     owed_;
+    /* By who sent it to whom, session and number. */
+    std::set<std::tuple<unsigned, unsigned, uint32_t, uint16_t>> had_;
 };
 
 } // namespace fuselink::sim
