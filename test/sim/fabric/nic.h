@@ -21,11 +21,15 @@ struct Nic {
     Instant     jitter = 0;   /* what is added now, to each packet alike */
     bool        mute  = false; /* nothing gets out, and nobody says so */
     bool        deaf  = false; /* nothing gets in, the same */
+    bool        plugged = true; /* else both, and its own kernel says so */
     unsigned    queue_pairs = 0; /* that exist */
     unsigned    most_queue_pairs = 1u << 16;
 
     /* When what is queued will be through. */
     Instant out_free = 0, in_free = 0;
+
+    bool sends() const { return plugged && !mute; }
+    bool hears() const { return plugged && !deaf; }
 
     /** When `size` bytes that leave now arrive at `to`. They take their part of
      *  both NICs' time. */

@@ -2,6 +2,7 @@
 #include "world.h"
 
 #include "../uct/iface.h"
+#include "carrier.h"
 #include "queue_pair.h"
 #include "stream.h"
 
@@ -21,7 +22,7 @@ const char *name_of(Count count)
         "notices_held", "held_back", "datagram_errors", "quick_puts", "kept", "from_ends", "gpu_messages", "gpu_puts", "gpu_gets", "copies_out", "copies_in",
         "copies_short", "copies_between", "agent_rounds",
         "copies_failed", "slot_puts", "direct_puts",
-        "streams_ended", "ended_from",
+        "unplugged", "streams_ended", "ended_from",
         "heavy", "load_asks", "load_grants", "load_others", "traced", "reports",
         "allowed"};
     static_assert(std::size(names) == static_cast<size_t>(Count::kCount));
@@ -75,6 +76,18 @@ void World::kill(Process &process)
         if (&iface->process() == &process) {
             iface->die();
         }
+    }
+}
+
+void World::plug(Nic &nic, bool plugged)
+{
+    if (nic.plugged == plugged) {
+        return;
+    }
+    nic.plugged = plugged;
+    count(Count::Unplugged, !plugged);
+    for (SimCarrier *carrier : carriers_) {
+        carrier->raise(nic.node);
     }
 }
 

@@ -17,6 +17,7 @@
 namespace fuselink::sim {
 
 class DatagramEp;
+class SimCarrier;
 class SimIface;
 struct QueuePair;
 struct Stream;
@@ -34,6 +35,7 @@ enum class Count : unsigned {
     GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
     CopiesOut, CopiesIn, CopiesShort, CopiesBetween, AgentRounds, CopiesFailed, /* of GPUs */
     SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */
+    Unplugged, /* cables */
     StreamsEnded, EndedFrom, /* at once, by their own processes */
     Heavy, LoadAsks, LoadGrants, LoadOthers, /* runs with long puts; what is asked of
                                                 and said by their receivers */
@@ -119,6 +121,11 @@ public:
     std::vector<std::shared_ptr<Stream>> &streams() { return streams_; }
     const std::map<uint32_t, std::shared_ptr<QueuePair>> &queue_pairs() const { return pairs_; }
 
+    /** Its cable is pulled, or plugged in again: who listens is told. */
+    void plug(Nic &nic, bool plugged);
+    /** Who listens. */
+    std::vector<SimCarrier *> &carriers() { return carriers_; }
+
     /** Those that there are. */
     std::vector<DatagramEp *> &datagrams() { return datagrams_; }
 
@@ -177,6 +184,7 @@ private:
     std::map<uint32_t, std::shared_ptr<QueuePair>> pairs_;
     std::vector<std::shared_ptr<Stream>>           streams_;
     std::vector<DatagramEp *>                      datagrams_;
+    std::vector<SimCarrier *>                      carriers_;
     uint32_t last_iface_ = 0, last_pair_ = 0;
 };
 

@@ -34,6 +34,7 @@ void Faults::end()
     for (size_t node = 0; node < world_.nodes(); ++node) {
         for (Nic &nic : world_.nics(static_cast<unsigned>(node))) {
             nic.mute = nic.deaf = false;
+            world_.plug(nic, true);
             nic.jitter = 0;
         }
     }
@@ -67,6 +68,9 @@ void Faults::happen(const Fault &fault)
         break;
     case F::Silent:
         silence(fault, true, true);
+        break;
+    case F::Unplug:
+        unplug(fault);
         break;
     case F::Slow: {
         const double rate = nic.rate;
@@ -140,15 +144,30 @@ void Faults::happen(const Fault &fault)
     }
 }
 
-/* Streams go over the other NICs. Of RDMA, and where there is no other NIC, the kernel's
- * and the NIC's own limits decide: longer than these, and peers may lose each other. */
 void Faults::silence(const Fault &fault, bool mute, bool deaf)
 {
     Process &process = *world_.processes()[fault.process];
     Nic     &nic     = world_.nics(process.node())[fault.nic];
     nic.mute         = nic.mute || mute;
     nic.deaf         = nic.deaf || deaf;
-    const bool survives = !world_.profile().rdma && scenario_.nics > 1;
+    excuse_silence(fault);
+    world_.time().after(fault.time, [&nic] { nic.mute = nic.deaf = false; });
+}
+
+void Faults::unplug(const Fault &fault)
+{
+    Nic &nic = world_.nics(world_.processes()[fault.process]->node())[fault.nic];
+    world_.plug(nic, false);
+    excuse_silence(fault);
+    world_.time().after(fault.time, [this, &nic] { world_.plug(nic, true); });
+}
+
+/* Streams go over the other NICs. Of RDMA, and where there is no other NIC, the kernel's
+ * and the NIC's own limits decide: longer than these, and peers may lose each other. */
+void Faults::excuse_silence(const Fault &fault)
+{
+    const Process &process  = *world_.processes()[fault.process];
+    const bool     survives = !world_.profile().rdma && scenario_.nics > 1;
     if (!survives && fault.time > world_.profile().patience / 16) {
         for (const auto &other : world_.processes()) {
             if (other->node() == process.node()) {
@@ -156,7 +175,6 @@ void Faults::silence(const Fault &fault, bool mute, bool deaf)
             }
         }
     }
-    world_.time().after(fault.time, [&nic] { nic.mute = nic.deaf = false; });
 }
 
 /* Where there is none that it could be, later: connections are made when they are

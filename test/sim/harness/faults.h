@@ -37,6 +37,8 @@ private:
     std::string not_calm() const;
     void happen(const Fault &fault);
     void silence(const Fault &fault, bool mute, bool deaf);
+    void unplug(const Fault &fault);
+    void excuse_silence(const Fault &fault);
     void break_connection(const Fault &fault, bool bulk_only, Instant pause);
     bool is_bulk(const QueuePair &pair, const QueuePair &peer) const;
     bool break_stream(const Fault &fault, bool bulk_only);

@@ -205,6 +205,20 @@ void draw_watching(uint64_t seed, Scenario &s)
     s.reports = chance.one_in(6);
 }
 
+/* Of some NICs that fall silent it is because the cable is pulled. From chance of its
+ * own, too. */
+void draw_cables(uint64_t seed, Scenario &s)
+{
+    using F = Fault::Kind;
+    for (Fault &fault : s.faults) {
+        Random chance(seed, 40'000 + fault.number);
+        if ((fault.kind == F::Mute || fault.kind == F::Deaf ||
+             fault.kind == F::Silent) && chance.one_in(4)) {
+            fault.kind = F::Unplug;
+        }
+    }
+}
+
 } // namespace
 
 const char *name_of(Wires wires)
@@ -249,7 +263,7 @@ const char *name_of(Fault::Kind kind)
         "mute", "deaf", "silent", "slow", "jitter", "break bulk", "break any",
         "stop", "kill", "no registration", "few sockets", "few queue pairs",
         "slow copies", "no copy", "break notice", "break held",
-        "break datagrams"};
+        "break datagrams", "unplug"};
     return names[static_cast<size_t>(kind)];
 }
 
@@ -344,6 +358,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     }
     draw_heavy(seed, s);
     draw_watching(seed, s);
+    draw_cables(seed, s);
     return s;
 }
 

@@ -74,7 +74,8 @@ struct Fault {
         /* Bulk connections, at a moment: what was put is acknowledged, what tells of
          * it is not sent; what was sent comes late, behind what is sent again; a path
          * of datagrams. */
-        BreakNotice, BreakHeld, BreakDatagrams
+        BreakNotice, BreakHeld, BreakDatagrams,
+        Unplug                 /* a NIC's cable, for a while */
     };
 
     unsigned number  = 0;

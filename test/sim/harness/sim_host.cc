@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "sim_host.h"
 
+#include "../fabric/carrier.h"
 #include "../uct/stream_iface.h"
 
 #include <cstdlib>
@@ -61,6 +62,11 @@ uint64_t SimHost::node_signature(std::string_view)
 uint64_t SimHost::network_signature()
 {
     return (0x9e3779b97f4a7c15u * (process_.node() + 1));
+}
+
+std::unique_ptr<Carrier> SimHost::watch_carrier(std::string &)
+{
+    return std::make_unique<SimCarrier>(process_.world(), process_.node());
 }
 
 std::shared_ptr<Board> SimHost::open_board(std::string &)

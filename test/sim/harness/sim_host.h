@@ -69,6 +69,7 @@ public:
     Processes   &processes() override { return memory_.processes; }
     Network     &network() override { return *this; }
     StreamControl &streams() override { return streams_; }
+    std::unique_ptr<Carrier> watch_carrier(std::string &error) override;
     std::shared_ptr<Board> open_board(std::string &error) override;
     std::shared_ptr<RelayRegistry> open_relay_registry(uint8_t      kind,
                                                std::string &error) override;

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "session.h"
 
+#include "../fabric/carrier.h"
 #include "../fabric/stream.h"
 #include "../uct/memory.h"
 #include "bare.h"
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <poll.h>
 
 namespace fuselink::sim {
 namespace {
@@ -52,6 +54,7 @@ private:
     void check_going();
     void check_shut();
     void check_silent();
+    void check_carrier();
     void end_it();
     void check_after();
     void check_left_over();
@@ -228,6 +231,41 @@ void Session::check_silent()
     }
 }
 
+/* Of a cable the kernel of its own node says so, and nobody else's. */
+void Session::check_carrier()
+{
+    SimCarrier  carriers[] = {{world_, 0}, {world_, 1}};
+    Nic        &nic        = world_.nics(static_cast<unsigned>(
+                                  chance_.below(2)))[0];
+    SimCarrier &own = carriers[nic.node], &other = carriers[1 - nic.node];
+    const auto  wakes = [](const Carrier &carrier) {
+        pollfd one{carrier.event_fd(), POLLIN, 0};
+        return poll(&one, 1, 0) == 1;
+    };
+    const auto now = [&] { return sched::Nanos(world_.time().now()); };
+    expect(own.carries(1) && !own.look(now()) && !wakes(own),
+           "a cable that is not there");
+    for (bool plugged : {false, true}) {
+        world_.plug(nic, plugged);
+        sender_->put(*receiver_, kArena);
+        pass(Carrier::kPause.count(), true);
+        expect(wakes(own) && own.look(now()) && !wakes(own) &&
+                   own.carries(1) == plugged,
+               "a cable that nobody tells of");
+        expect(!wakes(other) && !other.look(now()) && other.carries(1),
+               "the other node's cable");
+        pass(static_cast<Instant>(chance_.scaled(kMillisecond, kSecond)), true);
+        expect(!own.look(now()), "told twice");
+        if (!plugged && !look().unacked.is_zero()) {
+            const uint64_t acked = look().acked;
+            pass(kSecond, true);
+            expect(look().acked == acked, "it carries without a cable");
+        }
+    }
+    expect(until(10 * kSecond, true, [&] { return sender_->is_calm(); }),
+           "puts do not go on after the cable is back");
+}
+
 void Session::end_it()
 {
     sender_->put(*receiver_, chance_.scaled(1, kArena));
@@ -307,9 +345,12 @@ std::vector<std::string> Session::go()
 {
     build();
     for (auto step : {&Session::check_addresses, &Session::check_going,
-                      &Session::check_shut, &Session::check_silent,
-                      &Session::end_it, &Session::check_after}) {
-        if (well() && (step != &Session::check_silent || chance_.one_in(2))) {
+                      &Session::check_shut, &Session::check_carrier,
+                      &Session::check_silent, &Session::end_it,
+                      &Session::check_after}) {
+        const bool always = step != &Session::check_silent &&
+                            step != &Session::check_carrier;
+        if (well() && (always || chance_.one_in(2))) {
             (this->*step)();
         }
     }

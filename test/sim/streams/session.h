@@ -21,7 +21,8 @@ struct StreamCounts {
  * one side and then the other, as host/stream_control.h has it. Returns what did not
  * hold: nothing is written once the receiver has ended it, all operations end once,
  * the sender's error handler is called once or never, what the kernel says tells a
- * wire that is silent from a receiver that does not read, and nothing is left.
+ * wire that is silent from a receiver that does not read, who has a cable pulled hears
+ * so (host/carrier.h), and nothing is left.
  *
  * One thread.
  */

@@ -304,7 +304,7 @@ bool PairEp::put_at_once(const PairWork &work)
         peer->state != QueuePair::State::Connected || !peer->process.alive ||
         work.rkey_process != peer->process.index() ||
         peer->process.find(work.rkey, work.remote, work.length) == nullptr ||
-        peer->nic.deaf || pair_->nic.mute || work.length == 0) {
+        !peer->nic.hears() || !pair_->nic.sends() || work.length == 0) {
         return false;
     }
     world().count(Count::QuickPuts);

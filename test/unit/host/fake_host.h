@@ -55,6 +55,12 @@ public:
     fuselink::Processes &processes() override { return people; }
     fuselink::Network   &network() override { abort(); }
     fuselink::StreamControl &streams() override { abort(); }
+    std::unique_ptr<fuselink::Carrier>
+    watch_carrier(std::string &error) override
+    {
+        error = "none";
+        return nullptr;
+    }
     std::shared_ptr<fuselink::Board> open_board(std::string &error) override
     {
         error = "none";

@@ -8,6 +8,7 @@
 #include "../sched/units.h"
 #include "alarm.h"
 #include "background.h"
+#include "carrier.h"
 #include "network.h"
 #include "stream_control.h"
 
@@ -62,6 +63,9 @@ public:
     virtual Network   &network() = 0;
     /** The connections below endpoints of streams. */
     virtual StreamControl &streams() = 0;
+    /** Hears of links from now on. nullptr if nobody tells; `error` says why, for a
+     *  log line. */
+    virtual std::unique_ptr<Carrier> watch_carrier(std::string &error) = 0;
 
     /* Shared memory. nullptr if there can be none; `error` says why, for a log
      * line. */

@@ -10,6 +10,7 @@
 #include "native_clock.h"
 #include "native_network.h"
 #include "native_stream_control.h"
+#include "netlink_carrier.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -75,6 +76,11 @@ StreamControl &NativeHost::streams()
 {
     static NativeStreamControl streams;
     return streams;
+}
+
+std::unique_ptr<Carrier> NativeHost::watch_carrier(std::string &error)
+{
+    return NetlinkCarrier::open(error);
 }
 
 std::shared_ptr<Board> NativeHost::open_board(std::string &error)

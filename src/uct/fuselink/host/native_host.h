@@ -20,6 +20,7 @@ public:
     Processes   &processes() override;
     Network     &network() override;
     StreamControl &streams() override;
+    std::unique_ptr<Carrier> watch_carrier(std::string &error) override;
     std::shared_ptr<Board>     open_board(std::string &error) override;
     std::shared_ptr<RelayRegistry> open_relay_registry(uint8_t      kind,
                                                std::string &error) override;

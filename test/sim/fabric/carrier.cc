@@ -1,0 +1,65 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "carrier.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace fuselink::sim {
+
+SimCarrier::SimCarrier(World &world, unsigned node)
+    : world_(world), node_(node),
+      fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))
+{
+    if (fd_ < 0) {
+        abort(); /* no descriptor left for the test itself */
+    }
+    for (const Nic &nic : world_.nics(node_)) {
+        plugged_.push_back(nic.plugged);
+    }
+    world_.carriers().push_back(this);
+}
+
+SimCarrier::~SimCarrier()
+{
+    std::erase(world_.carriers(), this);
+    close(fd_);
+}
+
+bool SimCarrier::look(sched::Nanos now)
+{
+    if (now < next_) {
+        return false;
+    }
+    next_ = now + kPause;
+    eventfd_t seen;
+    eventfd_read(fd_, &seen);
+    bool changed = false;
+    for (const Nic &nic : world_.nics(node_)) {
+        changed            |= plugged_[nic.index] != nic.plugged;
+        plugged_[nic.index] = nic.plugged;
+    }
+    return changed;
+}
+
+bool SimCarrier::carries(int ifindex) const
+{
+    const auto index = static_cast<size_t>(ifindex) - 1;
+    return ifindex == 0 || (index < plugged_.size() && plugged_[index]);
+}
+
+/* Addresses stay, here. */
+bool SimCarrier::has(int ifindex, uint8_t, const std::array<uint8_t, 16> &) const
+{
+    return ifindex > 0 && static_cast<size_t>(ifindex) <= plugged_.size();
+}
+
+void SimCarrier::raise(unsigned node)
+{
+    if (node == node_) {
+        eventfd_write(fd_, 1);
+    }
+}
+
+} // namespace fuselink::sim

@@ -1,0 +1,360 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "sched/stall_clock.h"
+
+#include <gtest/gtest.h>
+#include <random>
+
+namespace fuselink::sched {
+namespace {
+
+using Health = StallClock::Health;
+
+constexpr Nanos ms(int64_t n)
+{
+    return Nanos::millis(n);
+}
+
+/* A connection under traffic, of which a test says what happens. Its instants waver
+ * as a kernel's do, where it says so. */
+class Wire {
+public:
+    explicit Wire(Nanos tick = Nanos(1)) : tick_(tick)
+    {
+        view.now = Nanos::seconds(100);
+        view.rtt = Nanos::micros(200);
+        view.rtt_deviation = Nanos::micros(50);
+        acked = sent = view.now;
+    }
+
+    /* Instants as the kernel tells them: ago, in whole ticks. */
+    Health look()
+    {
+        view.acked_at = view.now - ago(acked);
+        view.sent_at  = view.now - ago(sent);
+        return clock.look(view);
+    }
+
+    /* Looks every `every` for `time`, with what goes on; the first time that it is
+     * Dead, or max(). */
+    template <typename Each> Nanos pass(Nanos time, Nanos every, Each &&each)
+    {
+        const Nanos end = view.now + time;
+        while (view.now < end) {
+            view.now += every;
+            each();
+            worst = std::max(worst, look());
+            if (worst == Health::Dead) {
+                return view.now;
+            }
+        }
+        return Nanos::max();
+    }
+
+    StallView  view;
+    StallClock clock;
+    Nanos      acked, sent; /* as they were */
+    Health     worst = Health::Fine;
+
+private:
+    Nanos ago(Nanos then) const
+    {
+        return Nanos((view.now - then).count() / tick_.count() * tick_.count());
+    }
+
+    const Nanos tick_;
+};
+
+TEST(StallClock, IsFineWhileItGoes)
+{
+    Wire wire;
+    wire.view.in_flight = true;
+    wire.pass(Nanos::seconds(10), ms(1), [&] {
+        wire.acked = wire.sent = wire.view.peer_done_at = wire.view.now;
+    });
+    EXPECT_EQ(wire.worst, Health::Fine);
+}
+
+TEST(StallClock, IsFineWhileNothingIsToBeAcknowledged)
+{
+    Wire wire;
+    wire.pass(Nanos::seconds(100), ms(7), [&] {
+        wire.view.peer_done_at = wire.view.now;
+    });
+    EXPECT_EQ(wire.worst, Health::Fine);
+    /* After a long rest silence begins with what is sent then. */
+    wire.view.in_flight = true;
+    wire.sent           = wire.view.now;
+    EXPECT_EQ(wire.look(), Health::Fine);
+    EXPECT_EQ(wire.clock.silence(), Nanos());
+}
+
+/* Under traffic, whatever the kernel's tick. */
+TEST(StallClock, ASilentWireIsDeadWithinFiftyMilliseconds)
+{
+    for (int64_t tick : {1, 4, 10}) {
+        for (int64_t rtt : {20, 200, 1000}) {
+            for (int64_t every : {100, 1000, 4000}) {
+                Wire wire(ms(tick));
+                wire.view.in_flight     = true;
+                wire.view.rtt           = Nanos::micros(rtt);
+                wire.view.rtt_deviation = Nanos::micros(rtt / 4);
+                wire.pass(ms(500), Nanos::micros(every), [&] {
+                    wire.acked = wire.sent = wire.view.now;
+                    wire.view.peer_done_at = wire.view.now;
+                });
+                ASSERT_EQ(wire.worst, Health::Fine);
+                const Nanos last = wire.acked;
+                const Nanos dead = wire.pass(ms(500), Nanos::micros(every), [&] {
+                    wire.sent              = wire.view.now;
+                    wire.view.peer_done_at = wire.view.now;
+                });
+                EXPECT_LE(dead - last, ms(50)) << tick << " " << rtt << " " << every;
+                EXPECT_GE(dead - last, ms(20)) << tick << " " << rtt << " " << every;
+            }
+        }
+    }
+}
+
+TEST(StallClock, IsSuspectBeforeItIsDead)
+{
+    Wire wire;
+    wire.view.in_flight = true;
+    wire.look();
+    bool suspect = false;
+    wire.pass(ms(100), ms(1), [&] {
+        wire.sent              = wire.view.now;
+        wire.view.peer_done_at = wire.view.now;
+        suspect |= wire.worst == Health::Suspect;
+    });
+    EXPECT_TRUE(suspect);
+    EXPECT_EQ(wire.worst, Health::Dead);
+}
+
+/* The last packet of a burst is lost, and comes again after 200 ms. */
+TEST(StallClock, ALostTailIsSuspectAtMost)
+{
+    Wire wire;
+    wire.view.in_flight = true;
+    wire.sent = wire.view.now += ms(1);
+    wire.pass(ms(200), ms(1), [&] { wire.view.peer_done_at = wire.view.now; });
+    EXPECT_EQ(wire.worst, Health::Suspect);
+    /* The other packet is acknowledged at once. */
+    wire.sent             = wire.view.now;
+    wire.view.retransmits = 1;
+    wire.pass(Nanos::micros(400), Nanos::micros(100), [] {});
+    wire.acked          = wire.view.now;
+    wire.view.in_flight = false;
+    wire.view.retransmits = 0;
+    EXPECT_EQ(wire.look(), Health::Fine);
+    EXPECT_EQ(wire.worst, Health::Suspect);
+}
+
+/* A probe of the caller's is the second packet. */
+TEST(StallClock, AnUnansweredProbeDecides)
+{
+    Wire wire;
+    wire.view.in_flight = true;
+    wire.sent = wire.view.now += ms(1);
+    const Nanos begun = wire.view.now;
+    const Nanos dead  = wire.pass(ms(100), ms(1), [&] {
+        wire.view.peer_done_at = wire.view.now;
+        if (wire.worst == Health::Suspect && wire.view.probed_at == Nanos()) {
+            wire.view.probed_at = wire.view.now;
+        }
+    });
+    EXPECT_LE(dead - begun, ms(50));
+}
+
+TEST(StallClock, AnAnsweredProbeMeansThatTheWireIsGood)
+{
+    Wire wire;
+    wire.view.in_flight = true;
+    wire.sent = wire.view.now += ms(1);
+    wire.pass(Nanos::seconds(1), ms(1), [&] {
+        wire.view.peer_done_at = wire.view.now;
+        if (wire.view.now - wire.view.probed_at > ms(30)) {
+            wire.view.probed_at = wire.view.now;
+        } else if (wire.view.now - wire.view.probed_at >= ms(1)) {
+            wire.view.answered_at = wire.view.now;
+            wire.view.pair_acked_at = wire.view.now;
+        }
+    });
+    EXPECT_NE(wire.worst, Health::Dead);
+}
+
+/* A probe alone: nothing else is under way. */
+TEST(StallClock, AProbeOfAnIdleWireIsMissed)
+{
+    Wire wire;
+    wire.view.probed_at = wire.view.now += ms(1);
+    const Nanos begun   = wire.view.now;
+    const Nanos dead    = wire.pass(ms(200), ms(1), [&] {
+        wire.view.peer_done_at = wire.view.now;
+        if (wire.view.now - wire.view.probed_at >= ms(15)) {
+            wire.view.probed_at = wire.view.now; /* another */
+        }
+    });
+    EXPECT_LE(dead - begun, ms(60));
+}
+
+TEST(StallClock, ARecentAcknowledgementBetweenTheTwoNicsMakesItSuspect)
+{
+    Wire wire;
+    wire.view.in_flight = true;
+    wire.look();
+    const auto goes = [&] {
+        wire.sent               = wire.view.now;
+        wire.view.peer_done_at  = wire.view.now;
+        wire.view.pair_acked_at = wire.view.now;
+    };
+    wire.pass(ms(590), ms(1), goes);
+    EXPECT_EQ(wire.worst, Health::Suspect);
+    /* But not for ever. */
+    wire.view.retransmits = 2;
+    EXPECT_NE(wire.pass(ms(10), ms(1), goes), Nanos::max());
+}
+
+/* If all paths to the peer are silent it is not for this clock to say. */
+TEST(StallClock, WithoutAnotherPathThatWorksItIsSuspect)
+{
+    Wire wire;
+    wire.view.in_flight = true;
+    wire.look();
+    wire.view.peer_done_at = wire.view.now; /* before the silence */
+    wire.pass(Nanos::seconds(10), ms(1), [&] { wire.sent = wire.view.now; });
+    EXPECT_EQ(wire.worst, Health::Suspect);
+}
+
+TEST(StallClock, WithoutCarrierItIsDeadAtOnce)
+{
+    Wire wire;
+    wire.view.carrier = false;
+    EXPECT_EQ(wire.look(), Health::Dead);
+    wire.view.carrier = true;
+    EXPECT_EQ(wire.look(), Health::Fine);
+}
+
+/* An hour, and other paths to the peer go on meanwhile. */
+TEST(StallClock, AReceiverThatDoesNotReadIsFine)
+{
+    Wire wire;
+    wire.view.window_shut = true;
+    unsigned looks = 0;
+    wire.pass(Nanos::seconds(3600), ms(50), [&] {
+        wire.view.peer_done_at = wire.view.now;
+        wire.view.probes = 0;
+        ++looks;
+    });
+    EXPECT_EQ(wire.worst, Health::Fine);
+    EXPECT_EQ(looks, 72000u);
+}
+
+/* One probe is on its way, or lost; then the next is answered. */
+TEST(StallClock, AProbeOfAShutWindowMayBeLost)
+{
+    Wire wire;
+    wire.view.window_shut = true;
+    wire.view.probes      = 1;
+    wire.pass(ms(400), ms(1), [&] { wire.view.peer_done_at = wire.view.now; });
+    EXPECT_EQ(wire.worst, Health::Suspect);
+    wire.view.probes = 0;
+    EXPECT_EQ(wire.look(), Health::Fine);
+    /* A wire that dies while the window is shut. */
+    wire.view.probes = 1;
+    wire.look();
+    wire.view.probes = 2;
+    EXPECT_NE(wire.pass(ms(10), ms(1), [&] {
+        wire.view.peer_done_at = wire.view.now;
+    }), Nanos::max());
+}
+
+/* This process, or the machine, did not run: what has come is looked at later. */
+TEST(StallClock, APauseOfTheObserverIsNoSilence)
+{
+    Wire wire;
+    wire.view.in_flight = true;
+    for (int i = 0; i < 100; ++i) {
+        wire.sent = wire.view.now + ms(12);
+        wire.view.now += Nanos::seconds(2);
+        wire.view.peer_done_at = wire.view.now;
+        EXPECT_EQ(wire.look(), Health::Fine);
+        /* It is looked at within milliseconds. */
+        wire.view.now += ms(2);
+        wire.acked = wire.view.now;
+        EXPECT_EQ(wire.look(), Health::Fine);
+    }
+}
+
+TEST(StallClock, ADeepQueueHasALaterDeadline)
+{
+    StallView view;
+    view.rtt           = ms(100);
+    view.rtt_deviation = ms(20);
+    EXPECT_EQ(StallClock::deadline(view), ms(380));
+    view.rtt = Nanos::micros(50);
+    view.rtt_deviation = Nanos::micros(10);
+    EXPECT_EQ(StallClock::deadline(view), StallClock::kDeadline);
+}
+
+/* Acknowledgements that come, at any intervals below the deadline, from a kernel with
+ * any tick, to an observer that looks when it likes: never Dead. */
+TEST(StallClock, NeverGivesUpWhatIsAcknowledged)
+{
+    std::mt19937_64 random(7);
+    const auto below = [&](int64_t n) {
+        return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+    };
+    for (int run = 0; run < 300; ++run) {
+        Wire wire(ms(1 + below(10)));
+        wire.view.in_flight = true;
+        wire.view.rtt       = Nanos(1000 + below(20'000'000));
+        wire.view.rtt_deviation = wire.view.rtt / 4;
+        /* What the tick and half a round trip leave of the shortest deadline. */
+        const int64_t longest = 20'000'000;
+        Nanos next = wire.view.now;
+        for (int i = 0; i < 3000; ++i) {
+            Nanos until = wire.view.now +
+                          Nanos(below(20) == 0 ? below(300'000'000) :
+                                                 below(4'000'000));
+            while (next < until) {
+                wire.acked = next;
+                next      += Nanos(1 + below(longest));
+            }
+            wire.view.now          = until;
+            wire.sent              = until - Nanos(below(1'000'000));
+            wire.view.peer_done_at = until;
+            ASSERT_NE(wire.look(), Health::Dead) << "run " << run << ", " << i;
+        }
+    }
+}
+
+/* And one that falls silent at any moment is found, if somebody looks. */
+TEST(StallClock, AlwaysFindsSilence)
+{
+    std::mt19937_64 random(8);
+    const auto below = [&](int64_t n) {
+        return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+    };
+    for (int run = 0; run < 1000; ++run) {
+        Wire wire(ms(1 + below(10)));
+        wire.view.in_flight = true;
+        wire.view.rtt       = Nanos(1000 + below(50'000'000));
+        wire.view.rtt_deviation = Nanos(below(wire.view.rtt.count()));
+        const Nanos bound = StallClock::deadline(wire.view) +
+                            wire.view.rtt * 2 + wire.view.rtt_deviation * 4 +
+                            StallClock::kTick * 3;
+        wire.look();
+        const Nanos last = wire.acked;
+        const Nanos dead = wire.pass(Nanos::seconds(5), Nanos(1 + below(4'000'000)),
+                                     [&] {
+            if (below(3) != 0 || wire.worst == Health::Suspect) {
+                wire.sent = wire.view.now; /* the caller's probe, if no data */
+            }
+            wire.view.peer_done_at = wire.view.now;
+        });
+        ASSERT_LE(dead - last, bound) << "run " << run;
+    }
+}
+
+} // namespace
+} // namespace fuselink::sched
