@@ -132,16 +132,18 @@ ucs_status_t AmDispatch::on_control(void *arg, void *data, size_t length,
         dispatch->peers_.on_hello(header, data, length);
         return UCS_OK;
     }
-    /* A goodbye may be of one whose hello has not come, or which is not the one
-     * that this side believes to speak with: it says whom it is for. */
+    Peer *peer = dispatch->peers_.find_session(header.sender, header.session);
+    /* A goodbye is also for whom it names: the hello of its sender may not have
+     * come there, or another connection of ours may have had it. */
     wire::Goodbye goodbye;
-    const bool    names_own =
-        header.type == static_cast<uint8_t>(wire::ControlType::Goodbye) &&
-        wire::parse(data, length, goodbye) && goodbye.receiver != 0;
-    Peer *peer = names_own ? dispatch->peers_.find_own(header.sender,
-                                                       goodbye.receiver) :
-                             dispatch->peers_.find_session(header.sender,
-                                                           header.session);
+    if (header.type == static_cast<uint8_t>(wire::ControlType::Goodbye) &&
+        wire::parse(data, length, goodbye) && goodbye.receiver != 0) {
+        Peer *named = dispatch->peers_.find_own(header.sender,
+                                                goodbye.receiver);
+        if (named != nullptr && named != peer) {
+            named->on_control(header, data, length);
+        }
+    }
     if (peer == nullptr) {
         ucs_debug("fuselink: control message %d of unknown session %u of "
                   "peer %016lx", header.type, header.session, header.sender);

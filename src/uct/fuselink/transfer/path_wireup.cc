@@ -221,7 +221,7 @@ void PathWireup::remove_left_out()
     if (out_) {
         connection_.defer();
     }
-    if (removed) {
+    if (removed || !out_) { /* a get may have waited to be handed over */
         pump_.pump();
     }
 }
