@@ -228,7 +228,7 @@ void OrderTracker::on_ack(const void *data, size_t length)
 
 OrderTracker::LaneFlush *OrderTracker::begin_lane_flush(FlushOp *op)
 {
-    auto *flush = new LaneFlush{{}, this, op};
+    auto *flush = new LaneFlush{{}, this, op, channel_.lane()};
     arm(flush->comp, on_lane_flushed);
     at_lanes_.push_back(flush);
     return flush;
@@ -245,6 +245,7 @@ void OrderTracker::on_lane_flushed(uct_completion_t *comp)
     auto *flush         = reinterpret_cast<LaneFlush *>(comp);
     OrderTracker &order = *flush->order;
     FlushOp      *op    = flush->op;
+    const uint8_t lane  = flush->lane;
     ucs_status_t status = comp->status;
     order.end_lane_flush(flush);
     if (op == nullptr) {
@@ -252,9 +253,13 @@ void OrderTracker::on_lane_flushed(uct_completion_t *comp)
     }
     op->lane = nullptr;
     if (UCS_STATUS_IS_ERR(status) && !order.conn_.failed()) {
-        /* The lane broke, and may say so later. The messages go on. */
+        /* The lane broke, and says so a little later: until then another flush
+         * of it would find nothing to wait for. The messages go on. */
         op->wait_lane = true;
         ++order.flushes_again_;
+        if (lane == order.channel_.lane()) {
+            order.channel_.outcome(status);
+        }
         order.conn_.defer();
         return;
     }

@@ -129,7 +129,8 @@ private:
     struct LaneFlush { /* for one operation, on one lane */
         uct_completion_t comp; /* first: UCX gives back a pointer to it */
         OrderTracker    *order;
-        FlushOp         *op; /* null: it does not wait for this any more */
+        FlushOp         *op;   /* null: it does not wait for this any more */
+        uint8_t          lane; /* number */
     };
     struct FlushOp {
         LaneFlush        *lane; /* under way */
