@@ -335,6 +335,12 @@ Attacker::Message Attacker::control(ControlType type, Bytes &script) const
         return bytes_of(wire::Landed{head, ask.op, ask.length});
     case ControlType::Seen:
         return bytes_of(wire::Seen{head});
+    case ControlType::Carrier: {
+        wire::Carrier carrier{};
+        carrier.header = head;
+        carrier.down   = script.take<uint16_t>();
+        return bytes_of(carrier);
+    }
     case ControlType::User: {
         wire::UserMessage user{};
         user.header = head;
@@ -447,7 +453,7 @@ void Attacker::act(Bytes &script)
 {
     const unsigned what = script.below(16);
     if (what < 10) {
-        const auto type   = static_cast<ControlType>(script.below(26));
+        const auto type   = static_cast<ControlType>(script.below(27));
         Message    message = control(type, script);
         number_ = static_cast<wire::MessageNumber>(
             number_ + wire::is_numbered(type));

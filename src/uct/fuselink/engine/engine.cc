@@ -41,7 +41,31 @@ void Engine::watch()
     const sched::Nanos now = host_.now();
     if (now - watched_ >= SilenceWatch::kInterval) {
         watched_ = now;
+        if (carrier_ && carrier_->look(now)) {
+            note_carrier();
+        }
         peers_.watch(now);
+    }
+}
+
+/* One line for each NIC, and none for each peer and path. */
+void Engine::note_carrier()
+{
+    uint16_t down    = 0;
+    bool     changed = false;
+    for (const auto &rail : rails_.list()) {
+        const bool carries = carrier_->carries(rail->ifindex());
+        if (carries != rail->carrier) {
+            rail->carrier = carries;
+            changed       = true;
+            ucs_warn("fuselink: rail %s %s", rail->name().c_str(),
+                     carries ? "has a link again" :
+                               "has lost its link: the other rails go on");
+        }
+        down = static_cast<uint16_t>(down | !carries << rail->index());
+    }
+    if (changed) {
+        peers_.on_carrier(down);
     }
 }
 
@@ -77,6 +101,13 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
                                       });
     if (status != UCS_OK) {
         return status;
+    }
+    std::string error;
+    carrier_ = host_.watch_carrier(error);
+    if (carrier_) {
+        poller_.wake_by(carrier_->event_fd());
+    } else {
+        ucs_debug("fuselink: nobody tells of links: %s", error.c_str());
     }
     loads_.open(settings_.share, settings_.bulk.limits, rails_.list(),
                 is_policy(settings_, "idle"));

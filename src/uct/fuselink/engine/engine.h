@@ -138,6 +138,7 @@ private:
     static constexpr sched::Nanos kWatchAsleep = sched::Nanos::millis(8);
 
     void watch();
+    void note_carrier();
 
     Host             &host_;
     uct_base_iface_t &owner_;
@@ -164,6 +165,7 @@ private:
     AmDispatch      dispatch_;
     unsigned        calls_ = 0;
     sched::Nanos    watched_; /* last */
+    std::unique_ptr<Carrier> carrier_; /* may be null */
 };
 
 } // namespace fuselink

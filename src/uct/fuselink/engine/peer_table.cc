@@ -223,6 +223,13 @@ void PeerTable::watch(sched::Nanos now)
     }
 }
 
+void PeerTable::on_carrier(uint16_t down)
+{
+    for (const auto &[uuid, peer] : peers_) {
+        peer->on_carrier(down);
+    }
+}
+
 bool PeerTable::watched() const
 {
     return std::any_of(peers_.begin(), peers_.end(), [](const auto &entry) {

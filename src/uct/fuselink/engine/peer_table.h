@@ -76,6 +76,8 @@ public:
 
     /** From progress, each SilenceWatch::kInterval. */
     void watch(sched::Nanos now);
+    /** Links of our NICs have changed; a bit for each rail without one. */
+    void on_carrier(uint16_t down);
     /** Some peer is to be. */
     bool watched() const;
 

@@ -230,6 +230,8 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
         }
         return;
     }
+    case ControlType::Carrier:
+        return on_peer_carrier(data, length);
     case ControlType::Seen:
         channel_.on_seen(header);
         wireup_.on_seen();
@@ -257,6 +259,32 @@ void Peer::on_rail_address(const void *data, size_t length)
         wireup_.on_lane_step(message, address);
     } else {
         bulk_.on_rail_address(message, address);
+    }
+}
+
+void Peer::on_carrier(uint16_t down)
+{
+    if (failed()) {
+        return;
+    }
+    wireup_.on_carrier();
+    bulk_.on_carrier();
+    if (peer_session() != 0) {
+        wire::Carrier message{};
+        message.header.type = static_cast<uint8_t>(wire::ControlType::Carrier);
+        message.down        = down;
+        send_control(&message, sizeof(message));
+    }
+    defer();
+}
+
+void Peer::on_peer_carrier(const void *data, size_t length)
+{
+    wire::Carrier message;
+    if (wire::parse(data, length, message)) {
+        wireup_.on_peer_carrier(message.down);
+        bulk_.on_peer_carrier(message.down);
+        defer();
     }
 }
 

@@ -187,6 +187,8 @@ public:
             silence_.look(now);
         }
     }
+    /** Links of our NICs have changed. From progress. */
+    void on_carrier(uint16_t down);
     bool watched() const { return !failed() && silence_.needed(); }
     /** What could not be done where it came up: see Connection::defer(). */
     void run_deferred();
@@ -238,6 +240,7 @@ private:
 
     ucs_status_t flush_all();
     void on_rail_address(const void *data, size_t length);
+    void on_peer_carrier(const void *data, size_t length);
     void advance();
     void tear_down();
     void close_lanes();

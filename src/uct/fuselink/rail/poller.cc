@@ -35,6 +35,16 @@ Poller::Poller(const Host &host)
     }
 }
 
+void Poller::wake_by(int fd)
+{
+    epoll_event event{};
+    event.events   = EPOLLIN;
+    event.data.u32 = kWakeIndex;
+    if (epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) != 0) {
+        ucs_debug("fuselink: epoll_ctl(%d) failed: %m", fd);
+    }
+}
+
 void Poller::wake_in(sched::Nanos time)
 {
     if (alarm_ && (alarm_set_ || time != sched::Nanos())) {

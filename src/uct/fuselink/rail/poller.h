@@ -82,6 +82,8 @@ public:
     /** Readable when any interface has something to progress. */
     int event_fd() const { return epoll_fd_; }
 
+    /** Wakes whoever waits for event_fd() when `fd` is readable; for good. */
+    void wake_by(int fd);
     /** Wakes whoever waits for event_fd() once arm() has been called, after a
      *  time; 0: does not. */
     void wake_in(sched::Nanos time);

@@ -88,6 +88,7 @@ public:
     unsigned qps = 0; /* endpoints by_ep() that exist */
     bool     standby = false; /* rests while others reach the peer */
     bool     said_silent = false; /* that some peer has not answered here */
+    bool     carrier = true; /* not known to have none */
     bool     said_lost = false; /* that messages to some peer were here */
 
     /** As the scheduler sees it: the bulk data of this process on it, and what

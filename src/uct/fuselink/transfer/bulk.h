@@ -169,6 +169,22 @@ public:
     {
         recovery_.break_path(path, UCS_ERR_ENDPOINT_TIMEOUT);
     }
+    /** Links of our NICs have changed, or of the peer's: a bit for each of its rails
+     *  without one. */
+    void on_carrier()
+    {
+        for (auto &path : paths_) {
+            recovery_.on_carrier(*path);
+        }
+    }
+    void on_peer_carrier(uint16_t down)
+    {
+        for (auto &path : paths_) {
+            path->remote_down = path->remote.index < wire::kMaxRails &&
+                                (down >> path->remote.index & 1) != 0;
+            recovery_.on_carrier(*path);
+        }
+    }
     /** Something for the other kernel to acknowledge, if there is room. */
     void probe(Path &path) { recovery_.probe(path); }
     /** The peer's end of a pair of queue pairs is gone. */

@@ -79,6 +79,8 @@ struct Path {
     /** What it would carry if it had its NIC for itself. */
     sched::Rate full_rate() const;
 
+    /** Neither end is known to have no link. */
+    bool     has_link() const { return rail.carrier && !remote_down; }
     bool     pair_owns() const { return pair && ep == pair->ep(); }
     /** The interface of `ep`, in the poller. */
     unsigned poll_index() const;
@@ -92,6 +94,7 @@ struct Path {
     /* Data goes by messages: the rail has no put, or no queue pair was left
      * for this path. */
     bool             by_messages = false;
+    bool             remote_down = false; /* the peer's NIC has no link */
     Room             room;
     Recovery         recovery;
     unsigned         serving = 0; /* puts for gets, not acknowledged */

@@ -175,7 +175,7 @@ void PathRecovery::on_path_quiet(const wire::PathQuiet &message)
     }
     /* Only now: a peer that has gone does not answer, and needs no line for
      * each of its connections. */
-    if (path.recovery.breaks == 0) {
+    if (path.recovery.breaks == 0 && path.has_link()) {
         ucs_warn("fuselink: rail %s to %s of peer %016lx has failed (%s): its "
                  "data goes over the other rails until it connects again",
                  path.rail.name().c_str(), path.remote.name.c_str(),
@@ -207,6 +207,21 @@ void PathRecovery::rest(Path &path)
     connection_.defer();
 }
 
+/* RDMA NICs say themselves what becomes of their connections. */
+void PathRecovery::on_carrier(Path &path)
+{
+    if (!path.rail.traits().stream) {
+        return;
+    }
+    if (!path.has_link() && path.state == Path::State::Ready) {
+        break_path(path, UCS_ERR_UNREACHABLE);
+    } else if (path.has_link() && path.state == Path::State::Backoff) {
+        path.recovery.until  = host_.now();
+        path.recovery.breaks = 0;
+        connection_.defer();
+    }
+}
+
 /* Not before the peer has our answer, if the pair broke at both ends: it takes no
  * question until then, and a new pair would keep us from being drained. */
 void PathRecovery::revive(sched::Nanos now)
@@ -214,6 +229,7 @@ void PathRecovery::revive(sched::Nanos now)
     for (auto &path : paths_) {
         Path::Recovery &recovery = path->recovery;
         if (path->state == Path::State::Backoff && now >= recovery.until &&
+            path->has_link() &&
             !rx_.owes_quiet(path->remote.index, path->rail.index())) {
             path->state          = Path::State::Idle;
             path->room.connected = false;

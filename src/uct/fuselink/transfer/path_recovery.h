@@ -69,6 +69,8 @@ public:
     /** The rail did not take what it was given: that is the path's end, or, for
      *  errors of a call, the connection's. */
     void post_failed(Path &path, ucs_status_t status);
+    /** What is known of the links at its ends has changed. */
+    void on_carrier(Path &path);
     /** It does not connect, and the peer knows nothing of it. */
     void rest(Path &path);
     /** Bytes have arrived on a path that broke before. */

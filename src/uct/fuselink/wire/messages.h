@@ -90,6 +90,7 @@ enum class ControlType : uint8_t {
     Landed     = 22,
     Seen       = 23,
     User       = 24,
+    Carrier    = 25,
 };
 
 /** False for those that say of the lane how it is, or that it ends: each says all
@@ -141,6 +142,13 @@ struct Hello {
 inline constexpr uint16_t kSeenAsk = 1;
 struct Seen {
     ControlHeader header;
+} __attribute__((packed));
+
+/* Which NICs of the sender have no link now: nothing reaches them. */
+struct Carrier {
+    ControlHeader header;
+    uint16_t      down; /* bit per rail of the sender */
+    uint16_t      reserved[3];
 } __attribute__((packed));
 
 /* A user's message to a receiver whose token is not known yet: this header, then

@@ -81,6 +81,9 @@ ucs_status_t Wireup::connect_now(bool may_wait)
         const auto &candidate = candidates_.at(current_);
         uct_ep_h    ep        = nullptr;
         order.note_tried(current_);
+        if (!has_link(*candidate.rail, candidate.remote.index)) {
+            continue;
+        }
         since_              = host_.now();
         ucs_status_t status = endpoints_.create(candidate.rail->hello(),
                                                 candidate.remote, ep);
@@ -152,7 +155,13 @@ bool Wireup::is_hopeless(sched::Nanos time) const
                  (host_.streams().look(silent.ep, state) &&
                   state.phase == StreamState::Phase::Established);
     });
-    return !waits && time > (fallbacks_.empty() ? kRefused : kSilent);
+    /* Without a link nobody refuses. */
+    bool silent = !fallbacks_.empty();
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        silent = silent || !has_link(*candidates_.at(i).rail,
+                                     candidates_.at(i).remote.index);
+    }
+    return !waits && time > (silent ? kSilent : kRefused);
 }
 
 ucs_status_t Wireup::give_up()
@@ -297,7 +306,7 @@ void Wireup::on_seen()
         return;
     }
     Rail *rail = loss_.rail;
-    if (rail->said_lost) {
+    if (rail->said_lost || !rail->carrier) {
         ucs_debug("fuselink: messages to peer %016lx go over rail %s: rail %s "
                   "has failed", conn_.uuid(), channel_.rail()->name().c_str(),
                   rail->name().c_str());
@@ -429,6 +438,15 @@ void Wireup::on_resume(const wire::Hello &hello)
         lose(UCS_ERR_CONNECTION_RESET, true);
     } else {
         lane_.stay(hello.to, hello.from);
+    }
+}
+
+void Wireup::on_carrier()
+{
+    if (channel_.ep() != nullptr && channel_.taken() &&
+        channel_.rail()->traits().stream &&
+        !has_link(*channel_.rail(), channel_.remote())) {
+        on_silent();
     }
 }
 

@@ -77,6 +77,13 @@ public:
             lose(UCS_ERR_ENDPOINT_TIMEOUT);
         }
     }
+    /** Links of our NICs have changed, or of the peer's, as it says. */
+    void on_carrier();
+    void on_peer_carrier(uint16_t down)
+    {
+        peer_down_ = down;
+        on_carrier();
+    }
     /** There was a lane once, and none is to be had any more: why; else UCS_OK. */
     ucs_status_t lost() const { return given_up_; }
 
@@ -125,6 +132,11 @@ private:
     void         begin_round();
     ucs_status_t no_answer() const;
     bool         is_hopeless(sched::Nanos time) const;
+    bool         has_link(const Rail &rail, uint8_t remote) const
+    {
+        return rail.carrier &&
+               (remote >= wire::kMaxRails || (peer_down_ >> remote & 1) == 0);
+    }
     ucs_status_t give_up();
     void         use(uct_ep_h ep);
     void         leave();
@@ -153,6 +165,7 @@ private:
     bool            ep_broke_ = false;  /* when it was not the lane any more */
     Loss            loss_;
     Search          search_;
+    uint16_t        peer_down_ = 0; /* the peer's rails without a link */
     /* The peer's new lane goes over these rails, ours and its own. */
     std::optional<std::pair<uint8_t, uint8_t>> prefer_;
     ucs_status_t    given_up_ = UCS_OK;
