@@ -101,6 +101,15 @@ class Cluster:
         """Runs mpirun; returns (exit status, stdout, stderr)."""
         return self._spawn(["mpirun", *args], env, timeout)
 
+    def start(self, words, env):
+        """Starts a command of contrib/cluster whose input and output are pipes;
+        who called ends it, with end()."""
+        return subprocess.Popen(
+            [str(_TOOL), words[0], "--name", self.name, *words[1:]],
+            env=clean_environment(env), stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            errors="replace", start_new_session=True)
+
     def end_jobs(self):
         """Ends the jobs that other threads have started and wait for."""
         for process in list(self._running):
@@ -127,7 +136,7 @@ class Cluster:
         except subprocess.TimeoutExpired:
             raise JobTimeout(f"no end within {timeout:.0f} s") from None
         finally:
-            _end(process)
+            end(process)
             self._running.discard(process)
         return process.returncode, out, err
 
@@ -142,7 +151,7 @@ class Cluster:
                                " up, each with NICs")
 
 
-def _end(process):
+def end(process):
     """Ends a process group: first so that it may clean up, then for good."""
     for sig, patience in ((signal.SIGTERM, 5), (signal.SIGKILL, 10)):
         if process.poll() is not None:

@@ -94,28 +94,3 @@ have_cases() {
     local cases cases_left_out
     select_cases "$@"
 }
-
-# is_wanted NAME: the user gave no pattern, or one that matches.
-is_wanted() {
-    ((${#wanted[@]} == 0)) || matches "$1" "${wanted[@]}"
-}
-
-# checks NAME COMMAND...: check, if the name is wanted and to be run.
-checks() {
-    is_wanted "$1" || return 0
-    if is_representative "$1"; then
-        check "$@"
-    else
-        leave_out
-    fi
-}
-
-matches() {
-    local name=$1 pattern
-    shift
-    for pattern; do
-        # shellcheck disable=SC2053
-        [[ $name != $pattern ]] || return 0
-    done
-    return 1
-}

@@ -10,6 +10,7 @@ from fuselink_cluster import Cluster, ClusterError
 from . import bars
 from . import cases
 from . import catalogue
+from . import failure
 from . import lower_bound
 from . import programs
 from . import report
@@ -29,8 +30,8 @@ def _parser():
                         help="cases to run (see --list); all: those of"
                         " TCP, rdma: those in a virtual machine with RDMA"
                         " NICs, skew: those with uneven load, gpu: those with"
-                        " memory of emulated GPUs; 'sizes' is a command of its"
-                        " own: see sizes --help")
+                        " memory of emulated GPUs; 'sizes' and 'failure' are"
+                        " commands of their own: see sizes --help")
     parser.add_argument("--list", action="store_true",
                         help="list the cases and their bars")
     parser.add_argument("--rounds", type=int, metavar="N",
@@ -75,6 +76,7 @@ def _list():
     width = max(map(len, catalogue.BY_NAME))
     for case in catalogue.BY_NAME.values():
         print(f"{case.name:{width}}  {case.title}")
+    print(f"{'failure':{width}}  what a cut NIC costs, see failure --help")
     print(f"{'sizes':{width}}  all sizes of several patterns, see sizes --help")
 
 
@@ -174,6 +176,8 @@ def main():
     try:
         if sys.argv[1:2] == ["sizes"]:
             return sizes.run(sys.argv[2:])
+        if sys.argv[1:2] == ["failure"]:
+            return failure.run(sys.argv[2:])
         return _run(_parser().parse_args())
     except (BenchError, ClusterError) as error:
         progress(f"bench: {error}")

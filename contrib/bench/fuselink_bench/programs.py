@@ -10,7 +10,7 @@ from .errors import BenchError
 _SOURCE = Path(__file__).resolve().parents[1] / "src"
 _ROOT = Path(__file__).resolve().parents[3]
 _MPI = ("stream", "latency", "alltoallv", "onesided", "peers", "moe", "flow",
-        "bursts", "paired")
+        "bursts", "paired", "failure")
 _LIBRARIES = {"paired": ["-lucp", "-lucs"]}
 _ALONE = ("nicwatch",)     # of one file, without MPI
 

@@ -36,14 +36,17 @@ class Files:
     def _path(self, case, column, repetition):
         return self.folder / f"{case.name}.{column.name}.{repetition}.jsonl"
 
-    def read(self, case, column, repetition):
-        """{size: result}."""
+    def results(self, case, column, repetition):
         path = self._path(case, column, repetition)
         if not path.exists():
-            return {}
-        results = map(json.loads,
-                      path.read_text(encoding="utf-8").splitlines())
-        return {result["size"]: result for result in results}
+            return []
+        return list(map(json.loads,
+                        path.read_text(encoding="utf-8").splitlines()))
+
+    def read(self, case, column, repetition):
+        """{size: result}."""
+        return {result["size"]: result
+                for result in self.results(case, column, repetition)}
 
     def missing(self, case, column, sizes, repetition):
         there = self.read(case, column, repetition)

@@ -3,25 +3,22 @@
 
 import argparse
 import os
-import platform
-import subprocess
 from pathlib import Path
 
 from . import programs
-from . import report
 from . import size_cases
 from . import size_chart
 from . import size_map
 from . import size_report
+from . import surroundings
 from . import transports
 from .errors import BenchError
 from .runner import progress, warn_when_busy
-from .size_files import Files, digest
+from .size_files import Files
 from .size_plan import Plan
 from .size_sweeps import OutOfTime, Sweeps
 
 _ROOT = Path(__file__).resolve().parents[3]
-_LIBRARY = _ROOT / "build/src/uct/fuselink/.libs/libuct_fuselink.so.0"
 
 
 def _parser():
@@ -74,40 +71,14 @@ def _parser():
     return parser
 
 
-def _library():
-    """What is measured, by a path that every job gets."""
-    path = Path(os.environ.setdefault("FUSELINK_LIB", str(_LIBRARY)))
-    if not path.is_file():
-        raise BenchError(f"{path}: no such library; build it or set"
-                         " FUSELINK_LIB to its path")
-    return path
-
-
-def _version(*words):
-    try:
-        done = subprocess.run(words, capture_output=True, text=True,
-                              check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise BenchError(f"{' '.join(words)}: {error}") from None
-    return done.stdout.splitlines()[0]
-
-
 def _settings(options, variants):
     """What results that are compared have in common."""
-    libraries = [_library()] + ([Path(options.before)] if options.before
-                                else [])
-    sources = sorted((_ROOT / "contrib/bench/src").glob("*.[ch]"))
-    return {"libraries": [digest(path.read_bytes()) for path in libraries],
-            "programs": digest(*(path.read_bytes() for path in sources)),
+    return {**surroundings.settings(options.before),
             "wires": {name: [wires.rates, wires.in_flight]
                       for name, wires in size_cases.WIRES.items()},
             "variants": [[variant.name, variant.title]
                          for variant in variants],
-            "seconds": options.seconds,
-            "ucx": _version("ucx_info", "-v"),
-            "mpi": _version("mpirun", "--version"),
-            "kernel": platform.release(), "cores": os.cpu_count(),
-            "tcp": report.congestion_control()}
+            "seconds": options.seconds}
 
 
 def _write(path, text):

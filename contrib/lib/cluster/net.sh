@@ -104,7 +104,7 @@ net_build() {
     done | net_batch switch tc || exit 1
 }
 
-# Runs lines of ip or tc in NODE; stops at the first that fails. At the end of
+# Runs lines of ip, tc or bridge in NODE; stops at the first that fails. At the end of
 # a pipe this is a process of its own, so the caller has to exit with it.
 net_batch() {
     local message
@@ -127,9 +127,29 @@ net_wait() {
 }
 
 command_nic() {
-    local host nic action=${3-}
     load_cluster
-    [[ $# -ge 3 ]] || usage_error "nic: want HOST N down, up or rate R"
+    if [[ $*: == -: ]]; then
+        nic_lines
+        return
+    fi
+    nic_action "$@"
+}
+
+# For who has to know when: a line says when the command before it began and was
+# done, in seconds since 1970.
+nic_lines() {
+    local words begin
+    while read -ra words; do
+        begin=$EPOCHREALTIME
+        nic_action "${words[@]}"
+        echo "$begin $EPOCHREALTIME"
+    done
+}
+
+nic_action() {
+    local host nic action=${3-}
+    [[ $# -ge 3 ]] ||
+        usage_error "nic: want HOST N down, up, silent, speaking or rate R"
     host=$(host_index "$1") || exit 2
     if [[ $rdma_nics -gt 0 && $2 != nic* ]]; then
         nic=$(rdma_index "$2") || exit 2
@@ -144,6 +164,13 @@ command_nic() {
         echo "link set dev h${host}n$nic $action" |
             net_batch switch ip || exit 1
         ;;
+    # The port drops what comes, from either side. Neither end can see that.
+    silent:3)
+        port_state "$host" "$nic" 0
+        ;;
+    speaking:3)
+        port_state "$host" "$nic" 3
+        ;;
     rate:4)
         valid_rate "$4" ||
             usage_error "nic rate '$4': accepted: $accepted_rates"
@@ -154,9 +181,18 @@ command_nic() {
         record_rate "$host" "$nic" "$4"
         ;;
     *)
-        usage_error "nic: '${*:3}': accepted: down, up, rate R"
+        usage_error "nic: '${*:3}': accepted: down, up, silent, speaking," \
+            "rate R"
         ;;
     esac
+}
+
+# usage: port_state HOST NIC 0|3, as the kernel has it: disabled, forwarding. A
+# port without a carrier cannot be set to forward, and does so when it gets one.
+port_state() {
+    [[ $3 == 0 || $(node_run switch ip -o link show "h${1}n$2") == *LOWER_UP* ]] ||
+        die "nic$2 of host$1 is down; with 'up' it speaks, too"
+    echo "link set dev h${1}n$2 state $3" | net_batch switch bridge || exit 1
 }
 
 record_rate() {

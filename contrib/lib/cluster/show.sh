@@ -72,13 +72,26 @@ where_it_is() {
     fi
 }
 
+# Ports of the switch that drop everything, although their cables are plugged.
+silent_ports() {
+    node_run switch ip -o -d link show type veth |
+        awk '/LOWER_UP/ && / bridge_slave state disabled / {
+            sub(/@.*/, "", $2)
+            print $2
+        }' | xargs
+}
+
 command_status() {
-    local h pid
+    local h pid silent=
     [[ $# -eq 0 ]] || usage_error "status: takes no arguments"
     load_cluster
     echo "cluster '$cluster': $(describe_cluster), MTU $(mtu_of_nics)," \
         "$(where_it_is)"
-    holder_pid switch >/dev/null || echo "switch: gone"
+    if holder_pid switch >/dev/null; then
+        silent=$(silent_ports)
+    else
+        echo "switch: gone"
+    fi
     for ((h = 0; h < hosts; h++)); do
         if ! pid=$(holder_pid "host$h"); then
             echo "host$h: gone"
@@ -87,14 +100,16 @@ command_status() {
         echo "host$h (holder $pid), management $(mgmt_addr "$h")," \
             "TCP $(node_run "host$h" cat /proc/sys/net/ipv4/tcp_congestion_control)"
         node_run "host$h" ip -o link show type veth |
-            awk -v h="$h" '
+            awk -v h="$h" -v silent=" $silent " '
                 NR == FNR { if ($1 == h) rate["nic" $2] = $3; next }
                 {
                     sub(/@.*/, "", $2)
+                    word = /LOWER_UP/ ? "up" : "no carrier"
+                    if (index(silent, " h" h "n" substr($2, 4) " "))
+                        word = "silent"
                     if ($2 in rate)
                         printf "  %-6s 10.0.%d.%d  %-9s %s\n", $2,
-                               substr($2, 4), h + 1, rate[$2],
-                               /LOWER_UP/ ? "up" : "no carrier"
+                               substr($2, 4), h + 1, rate[$2], word
                 }' "$state/rates" - | sort -V
         rdma_status "$h"
     done

@@ -1,0 +1,206 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""contrib/bench/run failure: what it costs when a NIC is cut while a job runs."""
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+from fuselink_cluster import Cluster, fuselink_missing
+
+from . import failure_cases
+from . import failure_jobs
+from . import failure_report
+from . import programs
+from . import surroundings
+from . import transports
+from .errors import BenchError, SampleError
+from .failure_cut import Cut
+from .runner import progress, warn_when_busy
+from .size_files import Files
+
+_ROOT = Path(__file__).resolve().parents[3]
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="contrib/bench/run failure",
+        description="Cuts a random NIC at a random moment of a running job, and"
+        " plugs it again. The transports take turns, a job each, on a cluster"
+        " for each repetition. What is in the folder is not measured again,"
+        " unless the library, the programs or the settings differ. A job that"
+        " stands still after a cut is watched, and ended.")
+
+    def names(option, all_names, what):
+        parser.add_argument(option, metavar="A,B,...",
+                            help=f"only these {what}: " + ", ".join(all_names))
+
+    names("--patterns", failure_cases.PATTERNS, "programs")
+    names("--ways", failure_cases.WAYS, "ways to cut")
+    names("--transports", [each.name for each in failure_cases.COLUMNS],
+          "transports")
+    parser.add_argument("--variant", action="append", default=[],
+                        metavar="NAME=BASE:VAR=VALUE,...",
+                        help="one more column, as for other cases")
+    parser.add_argument("--nics-of-messages", action="store_true",
+                        help="not a random NIC, but the one that has most of"
+                        " the short messages, as its counters say")
+
+    def number(option, default, what, kind=float):
+        parser.add_argument(option, type=kind, default=default, metavar="N",
+                            help=f"{what} (default %(default)s)")
+
+    number("--rounds", 3, "jobs of each transport", int)
+    number("--cuts", 10, "cuts in a job", int)
+    number("--nics", 4, "NICs of each host", int)
+    parser.add_argument("--rate", default="200mbit", metavar="R",
+                        help="of each NIC (default %(default)s)")
+    number("--before", 1.0, "seconds before a cut")
+    number("--out", 1.5, "seconds without the cable, in which data moves")
+    number("--back", 2.0, "seconds after it is back")
+    number("--watch", 60.0, "seconds to watch a job that stands still")
+    parser.add_argument("--minutes", type=float, metavar="N",
+                        help="begin no job after so long; run it again to go"
+                        " on")
+    parser.add_argument("--folder", default=_ROOT / "build-bench/failure",
+                        metavar="DIR", help="of what is measured (default"
+                        " build-bench/failure)")
+    parser.add_argument("--table", metavar="FILE.md",
+                        help="write the tables to FILE, too")
+    parser.add_argument("--check", action="store_true",
+                        help="exit with 1 if fuselink loses more than is"
+                        " wanted")
+    parser.add_argument("--dry-run", action="store_true",
+                        help="show how many jobs there are left to run")
+    parser.add_argument("--build-dir", default=programs.default_folder(),
+                        metavar="DIR", help="where the MPI programs are built"
+                        " (default build-bench)")
+    return parser
+
+
+def _chosen(option, text, accepted):
+    names = list(accepted) if text is None else text.split(",")
+    for name in names:
+        if name not in accepted:
+            raise BenchError(f"{option} '{name}': accepted: "
+                             + ", ".join(accepted))
+    return names
+
+
+class _Plan:
+    """What is asked for, and what there is of it."""
+
+    def __init__(self, options):
+        columns = {each.name: each for each in failure_cases.COLUMNS}
+        self.columns = [columns[name] for name in _chosen(
+            "--transports", options.transports, columns)]
+        self.columns += map(transports.variant, options.variant)
+        self.cases = [
+            failure_cases.Case(pattern, way, options.nics_of_messages)
+            for pattern in _chosen("--patterns", options.patterns,
+                                   failure_cases.PATTERNS)
+            for way in _chosen("--ways", options.ways, failure_cases.WAYS)]
+        self.rates = (options.rate,) * options.nics
+        self.rounds = options.rounds
+        self.times = failure_jobs.Times(options.before, options.out,
+                                        options.back, options.watch)
+        self.files = Files(options.folder, {
+            **surroundings.settings(), "rates": self.rates,
+            "times": vars(self.times), "cuts": options.cuts,
+            "variants": [[each.name, each.title] for each in self.columns
+                         if each.environment]})
+
+    def left(self, number):
+        """[(case, column)] of a repetition that there is nothing of."""
+        return [(case, column) for case in self.cases
+                for column in self.columns
+                if not self.files.results(case, column, number)]
+
+    def tables(self):
+        return [(case, [self._cuts(case, column) for column in self.columns])
+                for case in self.cases]
+
+    def _cuts(self, case, column):
+        jobs, failures = [], []
+        for number in range(self.rounds):
+            found = self.files.results(case, column, number)
+            jobs.append([Cut(result) for result in found
+                         if "failure" not in result])
+            failures += [result["failure"] for result in found
+                         if "failure" in result]
+        return failure_report.Cuts(column.name, jobs, failures)
+
+
+def _measure(plan, options, folder):
+    end = time.monotonic() + 60 * (options.minutes or float("inf"))
+    for number in range(plan.rounds):
+        left = plan.left(number)
+        if not left or time.monotonic() > end:
+            continue
+        with Cluster("bench", plan.rates) as cluster:
+            missing = fuselink_missing(cluster)
+            if missing:
+                raise BenchError(missing)
+            for case, column in left:
+                if time.monotonic() > end:
+                    progress("the time is over; run it again to go on")
+                    return
+                _job(plan, options.cuts, folder, cluster, case, column, number)
+
+
+def _job(plan, cuts, folder, cluster, case, column, number):
+    progress(f"{case.name}, {number + 1} of {plan.rounds}: {column.name}")
+    results = []
+    job = failure_jobs.FailureJob(cluster, case, column, folder, plan.times,
+                                  cuts, number)
+    try:
+        job.run(results.append)
+    except SampleError as error:
+        progress(f"{case.name}: {column.name} FAILED: {error}")
+        results.append({"failure": str(error)})
+    # What was cut while it stood still may be anywhere in the kernel.
+    if any(result.get("still", True) for result in results):
+        cluster.restart()
+    plan.files.append(case, column, number, results)
+
+
+def _head(plan):
+    return (f"{len(plan.rates)} TCP NICs of {plan.rates[0]} in each of 2 hosts,"
+            f" {os.cpu_count()} cores; samples {plan.files.folder.name}.")
+
+
+def _write(path, text):
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BenchError(f"cannot write {path}: {error}") from None
+
+
+def run(words):
+    options = _parser().parse_args(words)
+    for name in ("rounds", "cuts", "before", "out", "back", "watch"):
+        if getattr(options, name) <= 0:
+            raise BenchError(f"--{name} {getattr(options, name)}: above 0")
+    if options.nics < 2:
+        raise BenchError(f"--nics {options.nics}: at least 2")
+    plan = _Plan(options)
+    if options.dry_run:
+        left = sum(len(plan.left(number)) for number in range(plan.rounds))
+        print(f"{left} jobs; in {plan.files.folder}")
+        return 0
+    folder = programs.build(options.build_dir)
+    warn_when_busy()
+    try:
+        _measure(plan, options, folder)
+    finally: # also at a signal: what there is so far
+        tables = plan.tables()
+        text = failure_report.text(tables, _head(plan))
+        print(text)
+        if options.table:
+            _write(options.table, text)
+    misses = [f"{case.name}: {why}" for case, rows in tables for row in rows
+              if row.name == "fuselink" for why in row.misses()]
+    if options.check:
+        print("\n".join(misses or ["all as wanted"]))
+        return 1 if misses else 0
+    return 0

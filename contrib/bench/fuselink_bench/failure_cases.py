@@ -1,0 +1,58 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""What is cut, and under what: the cases of contrib/bench/run failure."""
+
+from dataclasses import dataclass
+
+from . import transports
+
+
+@dataclass(frozen=True)
+class Way:
+    title: str
+    cut: str          # of contrib/cluster nic
+    back: str
+
+
+WAYS = {"loud": Way("the carrier is gone", "down", "up"),
+        "silent": Way("in silence, with the carrier up", "silent",
+                      "speaking")}
+
+
+@dataclass(frozen=True)
+class Pattern:
+    title: str
+    options: tuple
+    ranks: int
+
+
+PATTERNS = {
+    "stream": Pattern("stream of 1 MB messages, 8 in flight",
+                      ("--size", 1000000, "--window", 8), 2),
+    # Calls are short, as a cut is seen at the end of one.
+    "alltoallv": Pattern("MPI_Alltoallv of 8 ranks, 64 kB to each",
+                         ("--alltoallv", "--size", 1 << 16), 8)}
+
+COLUMNS = (transports.FUSELINK, transports.UCX_TUNED, transports.UCX,
+           transports.OB1)
+
+
+@dataclass(frozen=True)
+class Case:
+    pattern: str
+    way: str
+    of_messages: bool      # always the NIC of the messages
+
+    @property
+    def name(self):
+        return (f"{self.pattern}.{self.way}"
+                + (".messages" if self.of_messages else ""))
+
+    @property
+    def title(self):
+        return (f"{PATTERNS[self.pattern].title}; {self.which}:"
+                f" {WAYS[self.way].title}")
+
+    @property
+    def which(self):
+        return ("the NIC of the messages is cut" if self.of_messages
+                else "a random NIC is cut")

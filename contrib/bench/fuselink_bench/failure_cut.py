@@ -1,0 +1,103 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""What one cut cost, from the moments at which messages or calls were complete
+at the receiver."""
+
+from bisect import bisect_left, bisect_right
+
+# What a job does after it was asked for its NICs is not measured.
+_SETTLES_S = 0.3
+# "Back" is: this share of four NICs' rate, over this time.
+BACK = 0.95
+_BACK_S = 0.3
+# From so much of the short messages' bytes on a NIC is one of the messages.
+_OF_MESSAGES = 0.2
+
+
+class Cut:
+    """`result` is a FailureJob's. Rates are of bytes that have come to the
+    last rank's host. Needs full_rate() of the job for what it compares."""
+
+    def __init__(self, result):
+        self.result = result
+        self.still = result["still"]
+        self.watch = result["watch"]
+        self._times = [when for when, _ in result.get("arrivals", [])]
+        self._bytes = [total for _, total in result.get("arrivals", [])]
+
+    @property
+    def of_messages(self):
+        """Whether the NIC had messages."""
+        messages = self.result["messages"]
+        return (messages.get(self.result.get("nic"), 0)
+                >= _OF_MESSAGES * sum(messages.values()))
+
+    def full_rate(self):
+        """With all NICs, before the cut; None if nothing came."""
+        return self._rate(self.result["start"] + _SETTLES_S,
+                          self.result["cut"][0]) if self._times else None
+
+    def reduced_rate(self, full):
+        nics = self.result["nics"]
+        return full * (nics - 1) / nics
+
+    def longest_gap(self):
+        """Between two arrivals, from the cut until the cable is back. Of who
+        stands still, how long that was seen."""
+        first = max(0, bisect_right(self._times, self.result["cut"][0]) - 1)
+        last = bisect_left(self._times, self.result["plugged"][0])
+        moments = self._times[first:last] + (
+            [self.result["plugged"][0]] if self.still else [])
+        return _longest(moments)
+
+    def usual_gap(self):
+        """The longest one before the cut."""
+        first = bisect_left(self._times, self.result["start"] + _SETTLES_S)
+        last = bisect_right(self._times, self.result["cut"][0])
+        return _longest(self._times[first:last])
+
+    def time_lost(self, full):
+        """Against all NICs until the cut and one less after it."""
+        cut = sum(self.result["cut"]) / 2
+        plugged = self.result["plugged"][0]
+        moved = self._at(plugged, full) - self._at(cut, full)
+        return plugged - cut - moved / self.reduced_rate(full)
+
+    def rate_after(self):
+        """In the second half of the time without the cable."""
+        cut, plugged = self.result["cut"][1], self.result["plugged"][0]
+        return self._rate((cut + plugged) / 2, plugged)
+
+    def time_back(self, full):
+        """Until it has the rate of all NICs again, after the cable is back;
+        None if it was not seen."""
+        plugged = self.result["plugged"][1]
+        for i in range(bisect_left(self._times, plugged), len(self._times)):
+            j = bisect_left(self._times, self._times[i] + _BACK_S)
+            if j == len(self._times):
+                return None
+            if (self._bytes[j] - self._bytes[i] >= BACK * full
+                    * (self._times[j] - self._times[i])):
+                return self._times[i] - plugged
+        return None
+
+    def _rate(self, begin, end):
+        i = bisect_left(self._times, begin)
+        j = bisect_right(self._times, end) - 1
+        if j <= i:
+            return None
+        return ((self._bytes[j] - self._bytes[i])
+                / (self._times[j] - self._times[i]))
+
+    def _at(self, when, rate):
+        """Bytes up to a moment: that of the last arrival, and what may have
+        come of the next one since."""
+        i = bisect_right(self._times, when) - 1
+        if i < 0:
+            return 0.0
+        total = self._bytes[i] + rate * (when - self._times[i])
+        return min(total, self._bytes[i + 1] if i + 1 < len(self._times)
+                   else self._bytes[i])
+
+
+def _longest(moments):
+    return max((b - a for a, b in zip(moments, moments[1:])), default=None)

@@ -1,0 +1,100 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""Jobs whose NICs are cut while they run, and plugged again."""
+
+import random
+import time
+from dataclasses import dataclass
+
+from . import failure_cases
+from .cables import Cables
+from .live_job import LiveJob
+
+# The cut comes at any moment of this time: of all phases of a window or call.
+_JITTER_S = 0.5
+# Nothing for so long is standing still, and is watched.
+_STILL_S = 0.5
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds."""
+    before: float    # with all NICs
+    out: float       # the cable is out and the job goes on
+    back: float      # after it is back
+    watch: float     # a job that stands still
+
+
+class FailureJob:
+    """One job of one transport. `rounds` makes its chances its own."""
+
+    def __init__(self, cluster, case, transport, folder, times, cuts, number):
+        self._cluster = cluster
+        self._case = case
+        self._transport = transport
+        self._program = folder / "failure"
+        self._times = times
+        self._cuts = cuts
+        self._chance = random.Random(f"{case.name}.{transport.name}.{number}")
+
+    def run(self, done):
+        """done(result) for each cut, which failure_cut.Cut reads. Ends with
+        the first that the job does not survive; raises SampleError if the job
+        fails otherwise."""
+        pattern = failure_cases.PATTERNS[self._case.pattern]
+        with Cables(self._cluster) as cables, LiveJob(
+                self._cluster, self._transport, self._program,
+                ["-np", str(pattern.ranks)], pattern.options) as job:
+            for number in range(self._cuts):
+                if number > 0:
+                    job.order("m")
+                result = self._cut(job, cables, number)
+                done(result)
+                if result["still"]:
+                    return
+            job.finish()
+
+    def _cut(self, job, cables, number):
+        times = self._times
+        messages = job.messages(number)
+        start = time.time()
+        if not job.wait_for_arrival(start, times.watch):
+            return self._record(start, messages, still="before the cut")
+        host = f"host{self._chance.randrange(self._cluster.hosts)}"
+        nic = self._nic(messages)
+        job.sleep_until(start + times.before
+                        + self._chance.uniform(0, _JITTER_S))
+        cut = cables.cut(host, nic, failure_cases.WAYS[self._case.way])
+        still = self._stands_still(job, cut[1])
+        plugged = cables.plug(host, nic)
+        goes_on = not still or job.wait_for_arrival(plugged[1], times.watch)
+        job.sleep_until(time.time() + times.back)
+        return self._record(
+            start, messages, still=still, goes_on=goes_on, cut=cut,
+            plugged=plugged, host=host, nic=nic,
+            arrivals=[(when, total) for when, total in job.arrivals()
+                      if when >= start])
+
+    def _stands_still(self, job, cut):
+        """Returns when it has gone on for its time, or was watched for that
+        of a job that does not; whether it is the latter."""
+        until = cut + self._times.out
+        while True:
+            job.sleep_until(until)
+            last = max(cut, job.last_arrival())
+            if time.time() - last < _STILL_S:
+                return ""
+            if not job.wait_for_arrival(last, cut + self._times.watch
+                                        - time.time()):
+                return "after the cut"
+            until = time.time() + self._times.out
+
+    def _nic(self, messages):
+        if self._transport.one_nic: # another one would cost it nothing
+            return self._cluster.nics[0]
+        if self._case.of_messages:
+            return max(messages, key=messages.get)
+        return self._chance.choice(self._cluster.nics)
+
+    def _record(self, start, messages, **more):
+        return {"nics": len(self._cluster.nics), "start": start,
+                "messages": messages, "watch": self._times.watch, **more}

@@ -1,0 +1,145 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""What cuts cost, as Markdown."""
+
+import math
+from statistics import median
+
+from .failure_cut import BACK
+
+# What is wanted of fuselink, seconds.
+MEDIAN_LOST, P99_LOST, TIME_BACK = 0.05, 0.2, 1.0
+
+
+class Cuts:
+    """Of one transport in one case: `jobs` are lists of Cut, one for each
+    job, `failures` what jobs said that ended."""
+
+    def __init__(self, name, jobs, failures):
+        self.name = name
+        self.failures = failures
+        self.of_messages = 0
+        self.still, self.watched, self.resumed = 0, 0.0, 0
+        self.lost, self.gaps, self.usual = [], [], []
+        self.rates, self.back, self.not_back = [], [], 0
+        self.count = 0
+        for cuts in jobs:
+            rates = [rate for cut in cuts if (rate := cut.full_rate())]
+            for cut in cuts:
+                self._add(cut, median(rates) if rates else None)
+
+    def _add(self, cut, full):
+        self.count += 1
+        self.of_messages += cut.of_messages
+        if cut.still:
+            self.still += 1
+            self.watched = max(self.watched, cut.watch)
+            self.resumed += bool(cut.result.get("goes_on"))
+        if full is None or "cut" not in cut.result:
+            return
+        self._keep(self.usual, cut.usual_gap())
+        self._keep(self.gaps, cut.longest_gap())
+        if cut.still:
+            return
+        self.lost.append(cut.time_lost(full))
+        after = cut.rate_after()
+        self._keep(self.rates, after and after / cut.reduced_rate(full))
+        back = cut.time_back(full)
+        if back is None:
+            self.not_back += 1
+        else:
+            self.back.append(back)
+
+    @staticmethod
+    def _keep(values, value):
+        if value is not None:
+            values.append(value)
+
+    def misses(self):
+        """What of it is not as it is wanted."""
+        found = [f"{self.still} of {self.count} cuts: it stood still"
+                 ] if self.still else []
+        found += [f"a job failed: {why}" for why in self.failures]
+        if not self.lost:
+            return found + ["no cut was measured"]
+        for what, value, most in (
+                ("median of the time lost", median(self.lost), MEDIAN_LOST),
+                ("p99 of the time lost", _percentile(self.lost), P99_LOST)):
+            if value > most:
+                found.append(f"{what}: {value * 1e3:.0f} ms, not"
+                             f" {most * 1e3:.0f}")
+        if self.rates and median(self.rates) < BACK:
+            found.append(f"rate after the cut: {median(self.rates):.0%} of"
+                         " what the other NICs carry")
+        if self.not_back or not self.back or max(self.back) > TIME_BACK:
+            found.append(f"not at {BACK:.0%} within {TIME_BACK:g} s of the"
+                         " cable's return each time")
+        return found
+
+    def row(self):
+        still = "-"
+        if self.still:
+            still = (f"{self.still}, watched for {self.watched:.0f} s;"
+                     f" {self.resumed} went on with the cable back")
+        back = "-"
+        if self.back or self.not_back:
+            seen = ([f"{median(self.back):.2f} / {max(self.back):.2f} s"]
+                    if self.back else [])
+            back = ", ".join(seen + ([f"{self.not_back} later"]
+                                     if self.not_back else []))
+        return [self.name, str(self.count), str(self.of_messages), still,
+                _times(self.lost), _times(self.gaps),
+                _ms(median(self.usual)) if self.usual else "-",
+                f"{median(self.rates):.0%}" if self.rates else "-", back,
+                str(len(self.failures) or "-")]
+
+
+def _percentile(values, share=0.99):
+    """By nearest rank: of less than 100 the worst."""
+    return sorted(values)[math.ceil(share * len(values)) - 1]
+
+
+def _ms(value):
+    return f"{value * 1e3:.0f}"
+
+
+def _times(values):
+    if not values:
+        return "-"
+    return " / ".join(map(_ms, (median(values), _percentile(values),
+                                max(values))))
+
+
+def _line(cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+_HEAD = ["", "cuts", "of the NIC of messages", "stood still",
+         "time lost, ms", "longest gap, ms", "usual gap, ms",
+         "rate after, of the other NICs", f"back at {BACK:.0%}",
+         "jobs failed"]
+
+_NOTES = """\
+Times are median / p99 / worst (of fewer than 100 cuts p99 is the worst). *Time
+lost*: until the cable is back, against all NICs before the cut and one less after
+it, at the rate that the same job has with all NICs. *Longest gap*: between two
+messages or calls that are complete at the receiver, after the cut; *usual gap*: the
+median of the longest ones before the cuts. *Rate after*: in the second half of the
+time without the cable. *Back*: median / worst. A job that stands still is not used
+for times lost, and its gap is what was seen of it. Of a transport with one NIC that
+one is cut.
+"""
+
+
+def text(tables, head):
+    """tables: [(case, [Cuts])]."""
+    lines = [head, ""]
+    for case, rows in tables:
+        if not any(each.count or each.failures for each in rows):
+            continue
+        lines += [f"### {case.title}", "", _line(_HEAD),
+                  _line(["---"] + ["---:"] * (len(_HEAD) - 1))]
+        lines += [_line(each.row()) for each in rows
+                  if each.count or each.failures]
+        lines += [""] + [f"- {each.name}: {why}" for each in rows
+                         for why in dict.fromkeys(each.failures)] + [""]
+    return "\n".join(lines + [_NOTES])

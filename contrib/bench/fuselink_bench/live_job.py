@@ -1,0 +1,140 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""An MPI job that tells what arrives, when it does, and takes orders: the
+program `failure`."""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+
+from .errors import SampleError
+
+_START_S = 60.0
+_END_S = 20.0
+
+
+class LiveJob:
+    """In a with statement, at whose end the job ends, too."""
+
+    def __init__(self, cluster, transport, program, placement, options):
+        nics = cluster.nics
+        words, env = transport.launch(nics)
+        self._process = cluster.start(
+            ["mpirun", *placement, *words, *transport.wrapper(nics),
+             str(program), *map(str, options), *nics], env)
+        self._changed = threading.Condition()
+        self._arrivals = []    # (seconds since 1970, bytes in all)
+        self._messages = []    # {nic: bytes} of each time it was asked
+        self._ended = False    # it has said so
+        self._closed = False   # it says no more
+        self._said = []
+        self._readers = [threading.Thread(target=each, daemon=True)
+                         for each in (self._read, self._listen)]
+        for reader in self._readers:
+            reader.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._kill()
+        for reader in self._readers:
+            reader.join(5)
+
+    def order(self, letter):
+        try:
+            self._process.stdin.write(letter)
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise SampleError(self._why()) from None
+
+    def arrivals(self):
+        with self._changed:
+            return list(self._arrivals)
+
+    def last_arrival(self):
+        """When; 0 if there was none."""
+        with self._changed:
+            return self._arrivals[-1][0] if self._arrivals else 0.0
+
+    def messages(self, number):
+        """What NICs carried of short messages, the number-th time."""
+        self._wait(lambda: len(self._messages) > number, _START_S,
+                   "does not say which NICs have its messages")
+        return self._messages[number]
+
+    def wait_for_arrival(self, after, seconds):
+        """Whether something arrives after this moment."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._closed or (self._arrivals and
+                                         self._arrivals[-1][0] > after),
+                seconds)
+            if self._closed and not self._ended:
+                raise SampleError(self._why())
+            return bool(self._arrivals) and self._arrivals[-1][0] > after
+
+    def sleep_until(self, moment):
+        """Also until it ends, which is an error then."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed,
+                                   max(0.0, moment - time.time()))
+            if self._closed:
+                raise SampleError(self._why())
+
+    def finish(self):
+        """Lets it come to its end."""
+        self.order("q")
+        self._wait(lambda: self._ended, _END_S, "does not end")
+        try:
+            status = self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            raise SampleError("the job does not end") from None
+        if status != 0:
+            raise SampleError(self._why())
+
+    def _wait(self, done, seconds, complaint):
+        with self._changed:
+            self._changed.wait_for(lambda: done() or self._closed, seconds)
+            if not done():
+                raise SampleError(self._why() if self._closed
+                                  else f"the job {complaint}")
+
+    def _why(self):
+        self._kill()
+        errors = [line for line in self._said if line.strip(" -*=\n")]
+        return (f"the job ended with {self._process.returncode}: "
+                + (errors or ["it said nothing"])[-1].strip()[:200])
+
+    def _read(self):
+        for line in self._process.stdout:
+            word, _, rest = line.rstrip("\n").partition(" ")
+            with self._changed:
+                if word == "BENCH-AT":
+                    when, total = rest.split()
+                    self._arrivals.append((float(when), float(total)))
+                elif word == "BENCH-MESSAGES":
+                    pairs = (pair.split("=") for pair in rest.split())
+                    self._messages.append({nic: float(count)
+                                           for nic, count in pairs})
+                elif word == "BENCH-END":
+                    self._ended = True
+                self._changed.notify_all()
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _listen(self):
+        for line in self._process.stderr:
+            self._said.append(line)
+
+    def _kill(self):
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                if self._process.poll() is None:
+                    os.killpg(self._process.pid, number)
+                self._process.wait(5)
+                return
+            except (ProcessLookupError, subprocess.TimeoutExpired):
+                pass

@@ -1,0 +1,360 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* usage: failure [--alltoallv] [--size BYTES] [--window N] [NIC...]
+ *
+ * Moves data until it is told to stop, while others pull cables: a stream of
+ * messages from the first half of the ranks to the second, or MPI_Alltoallv. All
+ * data is checked. The last rank prints a line for each message or call:
+ *
+ *     BENCH-AT SECONDS BYTES      since 1970; what has come in all, to one host
+ *
+ * Rank 0 takes orders from standard input, a letter each: `m` finds out which NICs
+ * carry short messages, `q` or the end of the input ends the program. Either way
+ * what is under way ends first. Before it begins, and after each `m`, rank 0 prints
+ * the bytes that short messages between the ranks put on each of its host's NICs,
+ * while nothing else was under way:
+ *
+ *     BENCH-MESSAGES NIC=BYTES...
+ *
+ * The last line is BENCH-END. */
+
+#include "common.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum {
+    FAILURE_MESSAGES = 100, /* calls to find the NICs of short messages */
+    FAILURE_TAG      = 5
+};
+
+typedef enum {
+    FAILURE_GO_ON,
+    FAILURE_MEASURE,
+    FAILURE_QUIT
+} failure_order_t;
+
+/* In front of each message's pattern. */
+typedef struct {
+    uint64_t order; /* one of them; of a stream, when so many more have come */
+} failure_head_t;
+
+typedef struct {
+    int         rank, ranks;
+    size_t      size;
+    int         window;
+    char        **nics;
+    int         num_nics;
+    char        *out, *in;
+    double      arrived; /* at the last rank's host */
+    double      per_step; /* what each message or call adds to that */
+    unsigned    sent, received; /* messages or calls */
+} failure_t;
+
+static void failure_print_arrival(failure_t *self)
+{
+    struct timeval now;
+
+    self->arrived += self->per_step;
+    if (self->rank == self->ranks - 1) {
+        gettimeofday(&now, NULL);
+        printf("BENCH-AT %ld.%06ld %.0f\n", (long)now.tv_sec, (long)now.tv_usec,
+               self->arrived);
+        fflush(stdout);
+    }
+}
+
+/* What rank 0 was told since the last time. */
+static failure_order_t failure_next_order(void)
+{
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    char letter;
+
+    if (poll(&input, 1, 0) <= 0) {
+        return FAILURE_GO_ON;
+    }
+    do {
+        if (read(STDIN_FILENO, &letter, 1) <= 0) {
+            return FAILURE_QUIT;
+        }
+    } while (letter == '\n');
+    return (letter == 'm') ? FAILURE_MEASURE : FAILURE_QUIT;
+}
+
+static void failure_fill(const failure_t *self, char *message, int to,
+                         unsigned number, failure_order_t order)
+{
+    failure_head_t head = {.order = order};
+
+    memcpy(message, &head, sizeof(head));
+    bench_pattern_fill(message + sizeof(head), self->size - sizeof(head),
+                       self->rank, to, number);
+}
+
+/* The order that was with it. */
+static failure_order_t failure_check(const failure_t *self, const char *message,
+                                     int from, unsigned number)
+{
+    failure_head_t head;
+
+    memcpy(&head, message, sizeof(head));
+    bench_pattern_check(message + sizeof(head), self->size - sizeof(head), from,
+                        self->rank, number);
+    return head.order;
+}
+
+/* Rank 0 tells the other senders, who are in its host. */
+static failure_order_t failure_agree(MPI_Comm comm, failure_order_t order)
+{
+    int value = order;
+
+    MPI_Bcast(&value, 1, MPI_INT, 0, comm);
+    return value;
+}
+
+/* After an order there are `window` messages more: so many receives are posted
+ * when the receiver sees it. */
+static failure_order_t failure_send(failure_t *self, MPI_Comm senders)
+{
+    MPI_Request *requests = bench_buffer(self->window * sizeof(*requests), 0);
+    failure_order_t order = FAILURE_GO_ON, told;
+    int to                = self->rank + self->ranks / 2;
+    int left              = self->window, i;
+
+    for (i = 0; i < self->window; ++i) {
+        requests[i] = MPI_REQUEST_NULL;
+    }
+    for (i = 0; left > 0; i = (i + 1) % self->window) {
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+        told = FAILURE_GO_ON;
+        if (order == FAILURE_GO_ON) {
+            told  = failure_agree(senders, (self->rank == 0) ?
+                                           failure_next_order() : 0);
+            order = told;
+        } else {
+            left--;
+        }
+        failure_fill(self, self->out + i * self->size, to, self->sent++, told);
+        MPI_Isend(self->out + i * self->size, self->size, MPI_CHAR, to,
+                  FAILURE_TAG, MPI_COMM_WORLD, &requests[i]);
+    }
+    MPI_Waitall(self->window, requests, MPI_STATUSES_IGNORE);
+    free(requests);
+    return order;
+}
+
+/* When a message is complete is noted at once, but they are looked at, and received
+ * into again, in order. */
+static failure_order_t failure_receive(failure_t *self)
+{
+    MPI_Request *requests = bench_buffer(self->window * sizeof(*requests), 0);
+    int *indices          = bench_buffer(self->window * sizeof(*indices), 0);
+    char *complete        = bench_buffer(self->window, 0);
+    int from              = self->rank - self->ranks / 2;
+    failure_order_t order = FAILURE_GO_ON, told;
+    int posted            = 0, next = 0, left = self->window, done, i;
+
+    for (; posted < self->window; ++posted) {
+        MPI_Irecv(self->in + posted * self->size, self->size, MPI_CHAR, from,
+                  FAILURE_TAG, MPI_COMM_WORLD, &requests[posted]);
+    }
+    while (posted > 0) {
+        MPI_Waitsome(self->window, requests, &done, indices,
+                     MPI_STATUSES_IGNORE);
+        for (i = 0; i < done; ++i) {
+            complete[indices[i]] = 1;
+            failure_print_arrival(self);
+        }
+        for (; complete[next]; next = (next + 1) % self->window) {
+            told           = failure_check(self, self->in + next * self->size,
+                                           from, self->received++);
+            complete[next] = 0;
+            posted--;
+            if (order == FAILURE_GO_ON) {
+                order = told;
+            }
+            if (order != FAILURE_GO_ON) {
+                /* This one was posted before the order was seen: with it there
+                 * are `window` after the order. */
+                if (left-- < self->window) {
+                    continue;
+                }
+            }
+            MPI_Irecv(self->in + next * self->size, self->size, MPI_CHAR, from,
+                      FAILURE_TAG, MPI_COMM_WORLD, &requests[next]);
+            posted++;
+        }
+    }
+    free(complete);
+    free(indices);
+    free(requests);
+    return order;
+}
+
+/* Each rank sends to all: those of the other host must cross the network. */
+static failure_order_t failure_exchange(failure_t *self)
+{
+    int *counts           = bench_buffer(self->ranks * sizeof(*counts), 0);
+    int *offsets          = bench_buffer(self->ranks * sizeof(*offsets), 0);
+    failure_order_t order = FAILURE_GO_ON, told;
+    int i;
+
+    for (i = 0; i < self->ranks; ++i) {
+        counts[i]  = self->size;
+        offsets[i] = i * self->size;
+    }
+    while (order == FAILURE_GO_ON) {
+        told = (self->rank == 0) ? failure_next_order() : FAILURE_GO_ON;
+        for (i = 0; i < self->ranks; ++i) {
+            failure_fill(self, self->out + offsets[i], i, self->sent, told);
+        }
+        MPI_Alltoallv(self->out, counts, offsets, MPI_CHAR, self->in, counts,
+                      offsets, MPI_CHAR, MPI_COMM_WORLD);
+        failure_print_arrival(self);
+        for (i = 0; i < self->ranks; ++i) {
+            told = failure_check(self, self->in + offsets[i], i, self->sent);
+            if (i == 0) {
+                order = told;
+            }
+        }
+        self->sent++;
+    }
+    free(offsets);
+    free(counts);
+    return order;
+}
+
+/* Bytes that a NIC of this host has sent and received. */
+static double failure_nic_bytes(const char *nic)
+{
+    static const char *ways[] = {"tx", "rx"};
+    double total              = 0, bytes;
+    char path[256];
+    FILE *file;
+    int i;
+
+    for (i = 0; i < 2; ++i) {
+        snprintf(path, sizeof(path), "/sys/class/net/%s/statistics/%s_bytes",
+                 nic, ways[i]);
+        file = fopen(path, "r");
+        if ((file == NULL) || (fscanf(file, "%lf", &bytes) != 1)) {
+            fprintf(stderr, "bench: failure: cannot read %s\n", path);
+            MPI_Abort(MPI_COMM_WORLD, 2);
+        }
+        fclose(file);
+        total += bytes;
+    }
+    return total;
+}
+
+static void failure_find_messages(failure_t *self)
+{
+    double *before = bench_buffer((self->num_nics + 1) * sizeof(*before), 0);
+    char *out      = bench_buffer(8 * self->ranks, 1);
+    char *in       = bench_buffer(8 * self->ranks, 0);
+    int i;
+
+    /* The first calls may connect. */
+    for (i = 0; i < FAILURE_MESSAGES / 10; ++i) {
+        MPI_Alltoall(out, 8, MPI_CHAR, in, 8, MPI_CHAR, MPI_COMM_WORLD);
+    }
+    for (i = 0; (self->rank == 0) && (i < self->num_nics); ++i) {
+        before[i] = failure_nic_bytes(self->nics[i]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (i = 0; i < FAILURE_MESSAGES; ++i) {
+        MPI_Alltoall(out, 8, MPI_CHAR, in, 8, MPI_CHAR, MPI_COMM_WORLD);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (self->rank == 0) {
+        printf("BENCH-MESSAGES");
+        for (i = 0; i < self->num_nics; ++i) {
+            printf(" %s=%.0f", self->nics[i],
+                   failure_nic_bytes(self->nics[i]) - before[i]);
+        }
+        printf("\n");
+        fflush(stdout);
+    }
+    free(in);
+    free(out);
+    free(before);
+}
+
+static size_t failure_number(const char *name, const char *text, double most)
+{
+    char *end;
+    double value = strtod(text, &end);
+
+    if ((*end != '\0') || !(value >= 1) || (value > most)) {
+        fprintf(stderr, "bench: failure: %s '%s': accepted: 1 to %.0f\n", name,
+                text, most);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    return value;
+}
+
+int main(int argc, char **argv)
+{
+    failure_t self    = {.size = 1000000, .window = 8};
+    int alltoallv     = 0;
+    MPI_Comm halves;
+    failure_order_t order;
+    int i, parts;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &self.ranks);
+    for (i = 1; (i < argc) && (strncmp(argv[i], "--", 2) == 0); ++i) {
+        if (strcmp(argv[i], "--alltoallv") == 0) {
+            alltoallv = 1;
+        } else if ((strcmp(argv[i], "--size") == 0) && (i + 1 < argc)) {
+            self.size = failure_number("--size", argv[++i], 1e8);
+        } else if ((strcmp(argv[i], "--window") == 0) && (i + 1 < argc)) {
+            self.window = failure_number("--window", argv[++i], 64);
+        } else {
+            fprintf(stderr, "bench: failure: '%s': accepted: --alltoallv,"
+                    " --size BYTES, --window N, NIC...\n", argv[i]);
+            MPI_Abort(MPI_COMM_WORLD, 2);
+        }
+    }
+    self.nics     = argv + i;
+    self.num_nics = argc - i;
+    if ((self.ranks % 2) || (self.size < 2 * sizeof(failure_head_t))) {
+        fprintf(stderr, "bench: failure: needs an even number of ranks, and"
+                " messages of %zu bytes\n", 2 * sizeof(failure_head_t));
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+
+    /* Half of the ranks is in each host, and half of what a call moves to the last
+     * one's host comes from the other. */
+    parts         = alltoallv ? self.ranks : self.window;
+    self.per_step = alltoallv ? (double)self.size * self.ranks * self.ranks / 4 :
+                                (double)self.size * self.ranks / 2;
+    self.out      = bench_buffer(self.size * parts, 0);
+    self.in       = bench_buffer(self.size * parts, 0);
+    MPI_Comm_split(MPI_COMM_WORLD, self.rank < self.ranks / 2, self.rank,
+                   &halves);
+    do {
+        failure_find_messages(&self);
+        if (alltoallv) {
+            order = failure_exchange(&self);
+        } else if (self.rank < self.ranks / 2) {
+            order = failure_send(&self, halves);
+        } else {
+            order = failure_receive(&self);
+        }
+    } while (order == FAILURE_MEASURE);
+    if (self.rank == 0) {
+        printf("BENCH-END\n");
+        fflush(stdout);
+    }
+    MPI_Comm_free(&halves);
+    free(self.in);
+    free(self.out);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,153 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+#
+# Jobs whose NICs are cut while they move data, which they check. Sourced by run,
+# which has cluster and work; the cluster in use has 4 NICs in each of 2 hosts.
+
+# Only a hang takes so long.
+stream_limit=90
+stream=
+
+# start_stream [OPTION...]: of contrib/bench/src/failure.c, in the background, until
+# end_stream. Succeeds when data moves.
+start_stream() {
+    local np=2
+    [[ ${1-} != --alltoallv ]] || np=8
+    rm -f "$work/orders"
+    mkfifo "$work/orders" || return
+    exec 8<>"$work/orders"
+    timeout 400 "$cluster" mpirun -np "$np" "$work/failure" "$@" \
+        nic0 nic1 nic2 nic3 <"$work/orders" >"$work/stream.out" \
+        2>"$work/stream.err" 8>&- &
+    stream=$!
+    moves 20
+}
+
+# The job ends well, with all data right.
+end_stream() {
+    local status
+    [[ -n $stream ]] || return 0
+    echo q >&8
+    stream_until "the job does not end" eval '! kill -0 $stream 2>/dev/null' ||
+        kill "$stream" 2>/dev/null
+    wait "$stream"
+    status=$?
+    stream=
+    exec 8>&-
+    cat "$work/stream.err"
+    echo "exit status $status"
+    ((status == 0)) && grep -q '^BENCH-END$' "$work/stream.out" &&
+        ! grep -E 'UCX  ERROR|MPI_ERR|Segmentation|Assertion' "$work/stream.err"
+}
+
+# stream_until COMPLAINT COMMAND...: COMMAND succeeds in the end.
+stream_until() {
+    local complaint=$1 begun=$SECONDS
+    shift
+    until "$@"; do
+        if ((SECONDS - begun > stream_limit)); then
+            echo "$complaint for $stream_limit s"
+            return 1
+        fi
+        sleep 0.1
+    done
+}
+
+# Bytes that have come so far, as the receiving program sees it.
+arrived() {
+    awk '/^BENCH-AT [0-9.]+ [0-9]+$/ { n = $3 } END { print n + 0 }' \
+        "$work/stream.out"
+}
+
+arrived_more() {
+    (($(arrived) >= $1)) || ! kill -0 "$stream" 2>/dev/null
+}
+
+# moves MB: so much more arrives.
+moves() {
+    local goal=$(($(arrived) + $1 * 1000000))
+    stream_until "data stands still" arrived_more "$goal" || return
+    kill -0 "$stream" 2>/dev/null || { echo "the job has ended"; return 1; }
+}
+
+# received NIC: bytes of both hosts.
+received() {
+    "$cluster" counters | awk -v nic="$1" '$2 == nic { n += $4 } END { print n }'
+}
+
+# carried_by MB NIC...: while so much arrives, these NICs carry it, each at least half
+# of an equal share, and the others nothing.
+carried_by() {
+    local mb=$1 nic total=0 wrong=
+    local -A before moved
+    shift
+    for nic in nic0 nic1 nic2 nic3; do
+        before[$nic]=$(received $nic)
+    done
+    moves "$mb" || return
+    for nic in nic0 nic1 nic2 nic3; do
+        moved[$nic]=$(($(received $nic) - before[$nic]))
+        echo "$nic received ${moved[$nic]} bytes"
+        ((total += moved[$nic]))
+    done
+    for nic in nic0 nic1 nic2 nic3; do
+        if [[ " $* " == *" $nic "* ]]; then
+            ((moved[$nic] * 2 * $# >= total)) || wrong+=" $nic: too little."
+        else
+            ((moved[$nic] * 1000 < total)) || wrong+=" $nic has no cable."
+        fi
+    done
+    [[ -z $wrong ]] || { echo "$wrong"; return 1; }
+}
+
+# back NIC BYTES: it has received a megabyte more.
+back() {
+    (($(received "$1") > $2 + 1000000))
+}
+
+# plug ACTION HOST NIC: and wait until it carries data again.
+plug() {
+    "$cluster" nic "$2" "$3" "$1" || return
+    stream_until "$3 carries nothing" back "$3" "$(received "$3")"
+}
+
+cable_silent() {
+    start_stream "$@" && "$cluster" nic host0 2 silent && moves 10 &&
+        carried_by 50 nic0 nic1 nic3 && plug speaking host0 nic2
+    local status=$?
+    "$cluster" nic host0 2 speaking
+    end_stream && return "$status"
+}
+
+cables_three() {
+    start_stream && "$cluster" nic host0 0 silent && moves 10 &&
+        carried_by 30 nic1 nic2 nic3 && "$cluster" nic host1 1 down &&
+        moves 10 && carried_by 30 nic2 nic3 &&
+        "$cluster" nic host0 2 silent && moves 10 && carried_by 30 nic3 &&
+        plug up host1 nic1 && plug speaking host0 nic0 &&
+        plug speaking host0 nic2 && carried_by 50 nic0 nic1 nic2 nic3
+    local status=$?
+    printf '%s\n' "host0 0 speaking" "host1 1 up" "host0 2 speaking" |
+        "$cluster" nic - >/dev/null
+    end_stream && return "$status"
+}
+
+# Whichever has the messages at first: it is cut, or was cut before it got them.
+cables_in_turn() {
+    local nic status=0
+    start_stream || status=1
+    for nic in 0 1 2 3; do
+        ((status == 0)) || break
+        case $nic in
+        [02])
+            "$cluster" nic host0 $nic silent && moves 30 &&
+                plug speaking host0 nic$nic
+            ;;
+        *)
+            "$cluster" nic host0 $nic down && moves 30 &&
+                plug up host0 nic$nic
+            ;;
+        esac || status=1
+        "$cluster" nic host0 $nic up && "$cluster" nic host0 $nic speaking
+    done
+    end_stream && return "$status"
+}
