@@ -245,9 +245,7 @@ void ControlChannel::append(const void *head, size_t head_length,
 /* The last message of the log is new. */
 void ControlChannel::committed()
 {
-    if (!log_.has_room(limits_.am_bcopy)) {
-        set(kUnseen);
-    }
+    note_full();
     if (!has(kBlocked | kConnecting | kFailed) && !draining_) {
         draining_ = true; /* a lane that fails in the call may bring us here */
         while (send_next() && ucs_unlikely(log_.unsent())) {
@@ -449,29 +447,15 @@ void ControlChannel::drain()
 
 /* --- what comes --- */
 
-bool ControlChannel::take(uint8_t lane, wire::MessageNumber number,
-                          wire::MessageNumber seen, size_t length)
+bool ControlChannel::refuse(MessageOrder::Place   place,
+                            wire::MessageNumber number)
 {
-    switch (order_.take(lane, number, length)) {
-    case MessageOrder::Place::Next:
-        break;
-    case MessageOrder::Place::Again:
-        return false;
-    case MessageOrder::Place::Wrong:
+    if (place == MessageOrder::Place::Wrong) {
         ucs_error("fuselink: message %u of peer %016lx comes before message "
                   "%u: given up", number, conn_.uuid(), order_.next());
         conn_.fail(UCS_ERR_IO_ERROR);
-        return false;
     }
-    acknowledged(seen);
-    if (!owes_) {
-        owes_ = true;
-        timer_.owe(*this);
-    }
-    if (ucs_unlikely(order_.tell_now())) {
-        say_seen();
-    }
-    return true;
+    return false;
 }
 
 void ControlChannel::acknowledged(wire::MessageNumber seen)

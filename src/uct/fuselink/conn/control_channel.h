@@ -182,7 +182,24 @@ public:
     /** A numbered message over the peer's lane of that number. False: it was here
      *  before, or is out of order, for which the connection fails. */
     bool take(uint8_t lane, wire::MessageNumber number, wire::MessageNumber seen,
-              size_t length);
+              size_t length)
+    {
+        const auto place = order_.take(lane, number, length);
+        if (ucs_unlikely(place != MessageOrder::Place::Next)) {
+            return refuse(place, number);
+        }
+        if (seen != log_.first_number()) {
+            acknowledged(seen);
+        }
+        if (ucs_unlikely(!owes_)) {
+            owes_ = true;
+            timer_.owe(*this);
+        }
+        if (ucs_unlikely(order_.tell_now())) {
+            say_seen();
+        }
+        return true;
+    }
     /** A hello over that lane. */
     void on_hello(uint8_t lane, wire::MessageNumber seen);
     /** A wire::Seen. */
@@ -214,11 +231,18 @@ private:
     void append(const void *head, size_t head_length, const void *body,
                 size_t body_length);
     void committed();
+    void note_full()
+    {
+        if (ucs_unlikely(!log_.has_room(limits_.am_bcopy))) {
+            set(kUnseen);
+        }
+    }
     bool send_next();
     bool send_hello();
     bool send_seen();
     void refresh(uint8_t am_id, char *bytes);
     void acknowledged(wire::MessageNumber seen);
+    bool refuse(MessageOrder::Place place, wire::MessageNumber number);
     void lane_failed(ucs_status_t status);
 
     void tell_seen() override;
@@ -270,14 +294,29 @@ inline void ControlChannel::am_short(uint8_t id, uint64_t header,
     } else {
         const size_t size  = sizeof(wire::UserHeader) + sizeof(header) + length;
         char        *bytes = log_.reserve(size);
-        const wire::UserHeader own{id, 0, peer_token_, log_.next_number(), 0};
-        memcpy(bytes, &own, sizeof(own));
+        const wire::UserHeader own{id, lane_, peer_token_, log_.next_number(),
+                                   order_.tell()};
+        uint64_t first;
+        memcpy(&first, &own, sizeof(first));
+        memcpy(bytes, &first, sizeof(first));
         memcpy(bytes + sizeof(own), &header, sizeof(header));
         if (length != 0) { /* payload may be null else */
             memcpy(bytes + sizeof(own) + sizeof(header), payload, length);
         }
-        log_.commit(static_cast<uint8_t>(wire::RailAm::User), size);
-        committed();
+        constexpr uint8_t kUser = static_cast<uint8_t>(wire::RailAm::User);
+        const bool        goes  = !log_.unsent() && !draining_ &&
+                           size <= limits_.am_short &&
+                           !has(kBlocked | kConnecting | kFailed);
+        log_.commit(kUser, size);
+        if (ucs_likely(goes &&
+                       uct_ep_am_short(ep_, kUser, first, bytes + sizeof(own),
+                                       static_cast<unsigned>(
+                                           size - sizeof(own))) == UCS_OK)) {
+            log_.note_last_sent();
+            note_full();
+        } else {
+            committed(); /* once more, and sees what becomes of it */
+        }
     }
     note_message();
 }
