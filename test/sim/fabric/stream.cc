@@ -70,13 +70,9 @@ void Stream::transmit(unsigned side)
             End &from = ends[side], &to = ends[1 - side];
             from.on_wire -= segment->size();
             if (to.iface == nullptr || to.ended || !to.process->alive) {
-                if (given_up_on) {
-                    note_first_contact(side);
-                }
                 fail(side); /* nobody has the socket: a reset comes back */
                 return;
             }
-            brought[side]      = true;
             from.acked        += segment->size();
             from.busy_acked   += segment->size();
             to.came           += segment->size();
@@ -152,14 +148,6 @@ void Stream::close(unsigned side)
     transmit(side);
 }
 
-/* What this side has said does not arrive. */
-void Stream::note_first_contact(unsigned side)
-{
-    if (has_messages && !brought[side]) {
-        world.may_hang = "a stream that breaks in the first contact";
-    }
-}
-
 /* The kernel gives the connection up at this end. */
 void Stream::fail(unsigned side)
 {
@@ -190,8 +178,6 @@ void Stream::reset(unsigned side)
         return;
     }
     world.count(Count::Resets);
-    note_first_contact(0);
-    note_first_contact(1);
     if (hold_for[side] != 0) {
         world.count(Count::HeldBack, ends[side].on_wire != 0);
         ends[side].out->hold(hold_for[side]);

@@ -94,7 +94,6 @@ struct Stream : std::enable_shared_from_this<Stream> {
     void    fail(unsigned side);
     bool    ready(unsigned side) const;
     void    notify(unsigned side);
-    void    note_first_contact(unsigned side);
 
     World &world;
     End    ends[2]; /* who connected, who accepted */
@@ -103,11 +102,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
     bool   given_up = false; /* one side lost a crossing */
     bool   answered = false; /* by the other kernel */
     bool   has_messages = false; /* not bulk data alone */
-    bool   brought[2] = {false, false}; /* something, from that side */
     bool   holds[2] = {false, false}; /* a notice, until a put is acknowledged */
     Instant hold_for[2] = {0, 0}; /* when it breaks: what that side has sent */
-    Instant taken_at = -1; /* for an endpoint, when nobody's */
-    bool   given_up_on = false; /* one side has seen it break */
     size_t reset_in[2] = {SIZE_MAX, SIZE_MAX};
 };
 

@@ -10,8 +10,6 @@ namespace {
 /* What UCX's TCP reads at a time. */
 constexpr size_t kReceive = 8192;
 
-/* The other side may close a connection when this one has just taken it over. */
-constexpr Instant kFirstContact = 10 * kMillisecond;
 
 /* Ports of those who connect: above the numbers of interfaces, at which these
  * listen. */
@@ -309,7 +307,6 @@ ucs_status_t StreamIface::create_ep(const uct_ep_params_t *params,
                 !end.error && !end.eof &&
                 stream->ends[1 - side].iface_id == ep->remote) {
                 world().count(Count::TakenOver);
-                stream->taken_at = world().time().now();
                 ep->use(stream, side);
                 ep->state = StreamEp::State::Connected;
                 *ep_p     = ep.release()->handle();
@@ -346,7 +343,6 @@ std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
             if (!held) {
                 return;
             }
-            held->note_first_contact(side);
             held->fail(side);
             /* The other end has nothing to send, and asks now and then whether
              * the connection is alive, as UCX has it do. */
@@ -497,11 +493,6 @@ void StreamEp::break_down(ucs_status_t status)
         return;
     }
     state = State::Closed;
-    stream->given_up_on        = true;
-    if (stream->has_messages && stream->taken_at >= 0 &&
-        world().time().now() - stream->taken_at < kFirstContact) {
-        world().may_hang = "a stream that breaks in the first contact";
-    }
     stream->ends[side].handled = true;
     purge(status);
     auto keep = stream;

@@ -177,8 +177,10 @@ void RxPathEnds::end_stream(const Rail &rail, uint8_t from, Path &path)
             std::equal(far.ip.begin(),
                        far.ip.begin() + static_cast<long>(record.net.size()),
                        record.net.bytes.begin())) {
-            path.ended = host_.streams().end_from(rail.control().handle(),
-                                                  far) != 0;
+            /* One that is not there any more, or was not accepted yet, brings
+             * nothing either. */
+            host_.streams().end_from(rail.control().handle(), far);
+            path.ended = true;
         }
     }
 }

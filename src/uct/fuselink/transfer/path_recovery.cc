@@ -96,6 +96,7 @@ void PathRecovery::advance(Path &path)
         /* What the kernel has still to send would arrive late, or keep its buffer
          * for minutes. */
         if (path.rail.traits().stream) {
+            learn_address(path, ep);
             host_.streams().end(ep);
         }
         path.recovery.cancelled = cancel(ep);
@@ -111,6 +112,14 @@ void PathRecovery::advance(Path &path)
         }
     } else {
         connection_.defer();
+    }
+}
+
+void PathRecovery::learn_address(Path &path, uct_ep_h ep)
+{
+    SocketAddress there;
+    if (path.here.family == 0) {
+        host_.streams().addresses(ep, path.here, there);
     }
 }
 

@@ -111,6 +111,7 @@ private:
     void advance(Path &path);
     void tear_down(Path &path);
     void begin_backoff(Path &path);
+    void learn_address(Path &path, uct_ep_h ep);
     bool puts_ended(const Path &path) const;
 
     Connection    &connection_;
