@@ -128,4 +128,12 @@ void require_shares(const std::vector<uint64_t> &bytes, double slack,
     }
 }
 
+LogLine refused_by_dead_peer(Side side)
+{
+    /* Unset where cases are only listed. */
+    const size_t nics = getenv("NIC_RATES") != nullptr ? nic_shares().size() : 0;
+    return {side, "connection establishment for socket fd [0-9]+ was "
+                  "unsuccessful", 0, static_cast<unsigned>(2 * nics + 1)};
+}
+
 } // namespace fltest

@@ -2,6 +2,8 @@
 #ifndef FUSELINK_TEST_NICS_H
 #define FUSELINK_TEST_NICS_H
 
+#include "case.h"
+
 #include <cstdint>
 #include <vector>
 
@@ -32,6 +34,10 @@ std::vector<double> nic_shares();
  *  `slack` of the share. */
 void require_shares(const std::vector<uint64_t> &bytes, double slack,
                     const char *what);
+
+/** What UCX says where connections are refused, to a peer that is no more: by each
+ *  NIC, twice, and once more to tell it that it has failed. */
+LogLine refused_by_dead_peer(Side side);
 
 } // namespace fltest
 

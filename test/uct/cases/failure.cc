@@ -4,6 +4,7 @@
  * life goes on with others. */
 
 #include "../stack/link.h"
+#include "harness/nics.h"
 #include "cases.h"
 
 #include <csignal>
@@ -468,9 +469,7 @@ std::vector<Case> failure_cases()
         {"nothing", [](Outstanding &) {}, false, false, 1},
     };
 
-    /* UCX's words, when gets were open and the dead peer is asked about them. */
-    const LogLine refused{Side::Active, "connection establishment for socket "
-                                        "fd [0-9]+ was unsuccessful", 0, 32};
+    const LogLine refused = refused_by_dead_peer(Side::Active);
     /* If it was the lane for messages that broke first. */
     const LogLine lane{Side::Active, "no rail takes messages to peer", 0, 1};
 
@@ -500,7 +499,7 @@ std::vector<Case> failure_cases()
     cases.push_back(make("rails.cancelled", cancelled));
     cases.push_back(
         make("rails.check", [](Session &s) { check(s, "rails"); }));
-    cases.back().log = {lane};
+    cases.back().log = {refused, lane};
     Case of_node = make("node.check", [](Session &s) { check(s, "node"); });
     /* Off by default, as UCX's own shared memory has it. */
     of_node.settings = {{Side::Both, "UCX_POSIX_ERROR_HANDLING", "y"}};

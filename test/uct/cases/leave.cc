@@ -6,6 +6,7 @@
 #include "../stack/link.h"
 #include "cases.h"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cstring>
 #include <deque>
@@ -274,28 +275,49 @@ void owners_path_breaks(Session &session)
     link.meet();
 }
 
-/* The connection of the messages, in the middle of gets and puts. */
+/* The connection of the messages, in the middle of gets: others take its place, and
+ * messages and data arrive as if nothing had been. */
 void control_lane_breaks(Session &session)
 {
+    constexpr unsigned kMessages = 100;
     Channel channel = session.connection();
     Link link(channel, {.memory = 64 * kMega});
+    Memory &memory   = link.memory();
+    uint64_t me      = session.active();
+    unsigned in_turn = 0, came = 0;
+    link.iface().on_message(kId, [&](void *data, size_t length, unsigned) {
+        uint64_t number = kMessages;
+        memcpy(&number, data, std::min(length, sizeof(number)));
+        in_turn += length == sizeof(number) && number == came;
+        ++came;
+        return UCS_OK;
+    });
     link.settle();
     REQUIRE(connections().size() == 1, "%zu connections carry messages",
             connections().size());
     int control = connections()[0];
+    fill(memory.data(), 32 * kMega, me);
     link.meet();
     Op get;
-    link.ep().get_zcopy(link.memory().iov(0, 64 * kMega), link.remote(), 0,
+    link.ep().get_zcopy(memory.iov(32 * kMega, 32 * kMega), link.remote(), 0,
                         get);
     link.worker().for_seconds(0.05);
-    if (session.active()) {
-        shutdown(control, SHUT_RDWR);
+    for (unsigned i = 0; i < kMessages; ++i) {
+        if (i == kMessages / 2 && session.active()) {
+            shutdown(control, SHUT_RDWR);
+        }
+        link.ep().am_short(kId, i);
     }
-    link.worker().until([&] { return get.done(); }, "the end of the get", 9);
-    get.require_exact("get");
-    memset(link.memory().data(), 0x55, 64 * kMega);
+    link.ep().finish(get, "a get while the connection of messages breaks");
+    link.worker().until([&] { return came >= kMessages; }, "the messages");
+    link.meet();
+    require_pattern(memory.at(32 * kMega), 32 * kMega, 1 - me, "get");
+    REQUIRE(came == kMessages && in_turn == kMessages,
+            "%u messages came, %u in their turn", came, in_turn);
+    memset(memory.data(), 0x55, 64 * kMega);
     link.worker().for_seconds(1);
-    require_only(link.memory(), 0x55, "after the get had ended");
+    require_only(memory, 0x55, "after the get had ended");
+    REQUIRE(link.iface().errors().empty(), "the error handler was called");
     link.meet();
 }
 
@@ -366,35 +388,55 @@ int open_files()
     return count;
 }
 
-/* Each round ends with a broken connection, which is made again. */
+constexpr unsigned kReconnects = 12;
+
+/* In each round all connections break, with that of the messages: they are made
+ * again, and users see nothing of it. */
 void reconnects(Session &session)
 {
+    constexpr unsigned kMessages = 20;
     Channel channel = session.connection();
     Link link(channel, {.memory = 8 * kMega});
+    Memory &memory   = link.memory();
+    uint64_t me      = session.active();
+    unsigned in_turn = 0, came = 0;
+    link.iface().on_message(kId, [&](void *data, size_t length, unsigned) {
+        uint64_t number = UINT64_MAX;
+        memcpy(&number, data, std::min(length, sizeof(number)));
+        in_turn += length == sizeof(number) && number == came;
+        ++came;
+        return UCS_OK;
+    });
     link.settle();
     int after_two = 0;
-    for (int round = 0; round < 12; ++round) {
+    for (unsigned round = 0; round < kReconnects; ++round) {
+        fill(memory.data(), 4 * kMega, 2 * round + me);
+        memset(memory.at(4 * kMega), 0, 4 * kMega);
+        link.meet();
         Op put;
-        link.ep().put_zcopy(link.memory().iov(0, 8 * kMega), link.remote(), 0,
+        link.ep().put_zcopy(memory.iov(0, 4 * kMega), link.remote(), 4 * kMega,
                             &put);
         link.worker().for_seconds(0.005);
-        if (session.active()) { /* with that of the messages */
-            for (int fd : connections()) {
-                shutdown(fd, SHUT_RDWR);
+        for (unsigned i = 0; i < kMessages; ++i) {
+            if (i == kMessages / 2 && session.active()) {
+                auto fds = connections(); /* with that of the messages */
+                REQUIRE(!fds.empty(), "no connections in round %u", round);
+                for (int fd : fds) {
+                    shutdown(fd, SHUT_RDWR);
+                }
             }
+            link.ep().am_short(kId, round * kMessages + i);
         }
-        link.worker().until([&] { return !link.iface().errors().empty(); },
-                            "the error handler");
-        link.worker().until([&] { return put.done(); }, "the put");
-        link.disconnect();
-        link.iface().forget_errors();
+        link.ep().finish(put, "a put while all connections break");
+        link.worker().until([&] { return came >= (round + 1) * kMessages; },
+                            "the messages");
         link.meet();
-        link.connect();
-        Op good;
-        link.ep().put_zcopy(link.memory().iov(0, 1000), link.remote(), 0,
-                            &good);
-        link.ep().finish(good, "a put over the new connection");
-        link.meet();
+        require_pattern(memory.at(4 * kMega), 4 * kMega, 2 * round + 1 - me,
+                        "put");
+        REQUIRE(came == (round + 1) * kMessages && in_turn == came,
+                "%u messages came by round %u, %u in their turn", came, round,
+                in_turn);
+        REQUIRE(link.iface().errors().empty(), "the error handler was called");
         if (round == 2) {
             after_two = open_files();
         }
@@ -494,9 +536,11 @@ std::vector<Case> leave_cases()
     /* Of UCX, when it meets a connection that was shut down. */
     const LogLine sockets{Side::Both, "tcp_ep.*|connection establishment for "
                                       "socket fd .* was unsuccessful", 0, 100};
-    const LogLine lane{Side::Both, "no rail takes messages to peer",
-                       0, 12};
-    const LogLine path{Side::Both, "rail .* of peer .* has failed", 0, 12};
+    const LogLine lane{Side::Active, "no rail takes messages to peer", 0, 1};
+    const LogLine path{Side::Both, "rail .* to .* of peer .* has failed", 0, 12};
+    /* On both sides: the peers share the connection. */
+    const LogLine moves{Side::Both, "rail .* has failed .*: messages to peer .* "
+                                    "go over rail .* now", 1, 1};
 
     std::vector<Case> cases{
         make("cancelled_get", cancelled_get),
@@ -508,13 +552,16 @@ std::vector<Case> leave_cases()
         make("closed_with_operations", closed_with_operations),
         make("deregistered", deregistered),
     };
-    for (Case test : {make("owners_path_breaks", owners_path_breaks),
-                      make("control_lane_breaks", control_lane_breaks),
-                      make("get_in_failing_get", get_in_failing_get),
-                      make("reconnects", reconnects)}) {
-        test.log = {sockets, lane, path};
-        cases.push_back(test);
-    }
+    cases.push_back(make("owners_path_breaks", owners_path_breaks));
+    cases.back().log = {sockets, path};
+    cases.push_back(make("control_lane_breaks", control_lane_breaks));
+    cases.back().log = {sockets, moves};
+    cases.push_back(make("reconnects", reconnects));
+    cases.back().log = {sockets, path, moves};
+    cases.back().log[1].most = kReconnects * 4; /* NICs */
+    cases.back().log[2].most = 4;
+    cases.push_back(make("get_in_failing_get", get_in_failing_get));
+    cases.back().log = {sockets, lane, path}; /* the peer dies */
     return cases;
 }
 

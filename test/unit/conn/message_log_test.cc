@@ -121,6 +121,23 @@ TEST(MessageLog, TakesAnyMessageThatIsAlone)
     EXPECT_FALSE(log.has_room(1));
 }
 
+/* Each length, also where it ends in the midst of the last eight bytes. */
+TEST(MessageLog, KeepsLongMessagesApart)
+{
+    MessageMemory memory;
+    MessageLog    log(memory);
+    for (size_t more = 0; more < 32; ++more) {
+        const size_t length = MessageMemory::kBlock - 16 + more;
+        add(log, std::string(length, 'z'));
+        add(log, "next");
+        EXPECT_EQ(text(log.front_unsent()), std::string(length, 'z'));
+        log.note_sent();
+        EXPECT_EQ(text(log.front_unsent()), "next");
+        log.note_sent();
+        log.acknowledge(log.next_number());
+    }
+}
+
 /* Against a list, with numbers that wrap around. */
 TEST(MessageLog, IsAListOfMessages)
 {

@@ -86,7 +86,7 @@ public:
      *  follows. */
     char *reserve(size_t most)
     {
-        const size_t need = sizeof(Record) + most;
+        const size_t need = room_for(most); /* what commit() may take */
         if (last_ == nullptr || last_->size - last_->used < need) {
             grow(need);
         }

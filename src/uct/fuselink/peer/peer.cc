@@ -132,7 +132,7 @@ ucs_status_t Peer::check(unsigned flags, uct_completion_t *comp)
 
 void Peer::on_drained()
 {
-    if (wireup_.no_paths() && channel_.queue_empty() &&
+    if (wireup_.no_paths() && channel_.taken() && channel_.queue_empty() &&
         !channel_.has(ControlChannel::kConnecting)) {
         fail(UCS_ERR_UNREACHABLE); /* the peer has heard our table */
         return;

@@ -6,7 +6,8 @@
 namespace fuselink {
 namespace {
 
-/* Kernels acknowledge a message that comes alone after 40 ms, if nothing goes back. */
+/* Kernels acknowledge after 40 ms what comes alone, if nothing goes back, and also what
+ * comes while the program does not read: it may be busy, or have no processor. */
 constexpr sched::Nanos kDelayedAck = sched::Nanos::millis(40);
 /* For the other kernel to answer: Linux asks again after a second. */
 constexpr sched::Nanos kConnectTime = sched::Nanos::millis(1500);
@@ -128,9 +129,9 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     const sched::Nanos silence = stream.watch->clock.silence();
     const bool         enough  = silence > sched::StallClock::deadline(view) +
                                                kDelayedAck;
-    if (stream.path == nullptr && (enough || health == Health::Dead)) {
+    if (enough && stream.path == nullptr) {
         wireup_.on_silent();
-    } else if (health == Health::Dead) {
+    } else if (enough && health == Health::Dead) {
         bulk_.on_silent(*stream.path);
     } else {
         probe(stream, all, count, now);

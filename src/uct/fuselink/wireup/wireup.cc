@@ -1,13 +1,15 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "wireup.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace fuselink {
 namespace {
 
-/* Without a lane, candidates are tried in rounds, with such a pause between. */
-constexpr sched::Nanos kPause = sched::Nanos::millis(50);
+/* Without a lane, candidates are tried in rounds. The pauses between become longer, up
+ * to this: UCX prints a line for each candidate that refuses. */
+constexpr sched::Nanos kLongestPause = sched::Nanos::seconds(1);
 /* A peer whose host refuses all of them for so long is no more; */
 constexpr sched::Nanos kRefused = sched::Nanos::millis(500);
 /* and after so long, if not even that. */
@@ -117,7 +119,9 @@ ucs_status_t Wireup::none_left()
         search_.since = now;
     }
     if (search_.again == sched::Nanos()) {
-        search_.again = now + kPause;
+        search_.again = std::min(now + search_.pause,
+                                 search_.since + patience());
+        search_.pause = std::min(search_.pause * 2, kLongestPause);
     } else if (now >= search_.again) {
         const sched::Nanos time = now - search_.since;
         if (is_hopeless(time)) {
@@ -144,6 +148,17 @@ void Wireup::begin_round()
     }
 }
 
+/* So long candidates are tried. Without a link nobody refuses. */
+sched::Nanos Wireup::patience() const
+{
+    bool silent = !fallbacks_.empty();
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        silent = silent || !has_link(*candidates_.at(i).rail,
+                                     candidates_.at(i).remote.index);
+    }
+    return silent ? kSilent : kRefused;
+}
+
 /* After so long without an answer. At first the peer may just not look yet, and who
  * connects a stream waits for its program, too: there the kernel decides. */
 bool Wireup::is_hopeless(sched::Nanos time) const
@@ -155,13 +170,7 @@ bool Wireup::is_hopeless(sched::Nanos time) const
                  (host_.streams().look(silent.ep, state) &&
                   state.phase == StreamState::Phase::Established);
     });
-    /* Without a link nobody refuses. */
-    bool silent = !fallbacks_.empty();
-    for (size_t i = 0; i < candidates_.size(); ++i) {
-        silent = silent || !has_link(*candidates_.at(i).rail,
-                                     candidates_.at(i).remote.index);
-    }
-    return !waits && time > (silent ? kSilent : kRefused);
+    return !waits && time >= patience();
 }
 
 ucs_status_t Wireup::give_up()

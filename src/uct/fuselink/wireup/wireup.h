@@ -125,12 +125,14 @@ private:
     struct Search { /* for a lane, which may take several rounds */
         sched::Nanos since; /* 0: nothing has failed */
         sched::Nanos again; /* the next round begins; 0: this one is not over */
+        sched::Nanos pause = sched::Nanos::millis(200); /* before that */
     };
 
     ucs_status_t connect_now(bool may_wait);
     ucs_status_t none_left();
     void         begin_round();
     ucs_status_t no_answer() const;
+    sched::Nanos patience() const;
     bool         is_hopeless(sched::Nanos time) const;
     bool         has_link(const Rail &rail, uint8_t remote) const
     {
