@@ -14,11 +14,13 @@ using Kind = Action::Kind;
 /* Of a range that its user has back. */
 constexpr uint64_t kGarbage = 0xdeadbeef;
 
-/* Without bytes there may be no key. */
+/* Without bytes there may be no key, or what UCX takes for none. */
 uct_rkey_t key_for(const Operation &op, uct_rkey_t rkey)
 {
-    const bool may = op.action.kind != Kind::PutBcopy;
-    return may && op.length == 0 && op.action.seed % 2 == 0 ? 0 : rkey;
+    if (op.length != 0 || op.action.seed % 2 != 0) {
+        return rkey;
+    }
+    return op.action.seed % 4 == 0 ? 0 : UCT_INVALID_RKEY;
 }
 
 bool is_flush(Kind kind)

@@ -135,7 +135,8 @@ inline RemoteKey &remote_key(uct_rkey_t rkey)
 inline RemoteKey &remote_key_or_none(uct_rkey_t rkey)
 {
     static thread_local RemoteKey none; /* names nothing */
-    return ucs_unlikely(rkey == 0) ? none : remote_key(rkey);
+    return ucs_unlikely(rkey == 0 || rkey == UCT_INVALID_RKEY) ?
+               none : remote_key(rkey);
 }
 
 /** Size of a packed key that has the keys of as many NICs as fit. */

@@ -81,7 +81,7 @@ uct_rkey_t RmaInitiator::lane_rkey(RemoteKey &key)
 {
     const Rail &rail = *channel_.rail();
     if (!rail.reads() || channel_.ep() == nullptr || key.on_gpu ||
-        channel_.for_hellos()) {
+        key.region.key == 0 || channel_.for_hellos()) {
         return UCT_INVALID_RKEY;
     }
     uint8_t slot = bulk_.memory_slot(channel_.remote());

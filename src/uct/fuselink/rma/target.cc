@@ -136,6 +136,9 @@ void RmaTarget::on_put(const void *data, size_t length)
         return;
     }
     size_t size = length - sizeof(put);
+    if (size == 0) {
+        return; /* of any memory, as UCT has it */
+    }
     RegionKey key{put.region_id, put.region_key};
     const char *bytes  = static_cast<const char *>(data) + sizeof(put);
     const bool  on_gpu = memory_.on_gpu(key);
