@@ -185,11 +185,15 @@ public:
     {
         if (watched()) {
             silence_.look(now);
+            wireup_.watch(now);
         }
     }
     /** Links of our NICs have changed. From progress. */
     void on_carrier(uint16_t down);
-    bool watched() const { return !failed() && silence_.needed(); }
+    bool watched() const
+    {
+        return !failed() && (silence_.needed() || wireup_.searches());
+    }
     /** What could not be done where it came up: see Connection::defer(). */
     void run_deferred();
 

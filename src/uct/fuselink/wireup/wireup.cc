@@ -450,6 +450,18 @@ void Wireup::on_resume(const wire::Hello &hello)
     }
 }
 
+void Wireup::watch(sched::Nanos now)
+{
+    StreamState state;
+    if (searches() && !channel_.taken() && !broke_ && ep_ != nullptr &&
+        now - search_.since > kSilent &&
+        !(host_.streams().look(ep_, state) &&
+          state.phase == StreamState::Phase::Established)) {
+        given_up_ = loss_.status;
+        conn_.defer();
+    }
+}
+
 void Wireup::on_carrier()
 {
     if (channel_.ep() != nullptr && channel_.taken() &&

@@ -84,6 +84,10 @@ public:
         peer_down_ = down;
         on_carrier();
     }
+    /** A lane is looked for in place of one that broke. */
+    bool searches() const { return loss_.since != sched::Nanos(); }
+    /** From progress, now and then: nobody may tell that nobody answers. */
+    void watch(sched::Nanos now);
     /** There was a lane once, and none is to be had any more: why; else UCS_OK. */
     ucs_status_t lost() const { return given_up_; }
 
