@@ -167,6 +167,7 @@ inline void begin_lane(fuselink::ControlChannel &channel, FakeLane &lane,
     std::vector<uint8_t> hello(sizeof(fuselink::wire::Hello));
     hello[0] = static_cast<uint8_t>(fuselink::wire::ControlType::Hello);
     channel.send_first(hello);
+    channel.look_for_room();
     if (!lane.taken.empty()) {
         lane.taken.erase(lane.taken.begin());
     }

@@ -80,6 +80,24 @@ TEST(MessageLog, SendsNothingThatIsAcknowledgedMeanwhile)
     EXPECT_TRUE(log.empty());
 }
 
+/* Acknowledgements that end where a block does. */
+TEST(MessageLog, GoesOnBehindABlock)
+{
+    MessageMemory memory;
+    MessageLog    log(memory);
+    for (char c = 'a'; c <= 'l'; ++c) {
+        add(log, std::string(8000, c));
+        log.note_sent();
+    }
+    for (MessageNumber seen = 1; seen < 12; ++seen) {
+        ASSERT_TRUE(log.acknowledge(seen));
+        log.rewind();
+        ASSERT_TRUE(log.unsent());
+        EXPECT_EQ(text(log.front_unsent()),
+                  std::string(8000, static_cast<char>('a' + seen)));
+    }
+}
+
 TEST(MessageLog, RefusesWrongAcknowledgements)
 {
     MessageMemory memory;

@@ -79,6 +79,7 @@ void ControlChannel::move_to(uct_ep_h ep, Rail &rail, uint8_t remote,
     begin_lane(ep, rail, remote, limits);
     for_hellos_ = false;
     if (log_.unsent()) {
+        set(kBlocked); /* until look_for_room() */
         room_later_ = true;
         conn_.defer();
     }
@@ -87,6 +88,9 @@ void ControlChannel::move_to(uct_ep_h ep, Rail &rail, uint8_t remote,
 void ControlChannel::leave()
 {
     close();
+    if (!taken_ && lane_ != 0) {
+        --lane_; /* nothing went there: the next one may have its number */
+    }
     room_later_ = taken_ = false;
     clear(kBlocked);
     set(kConnecting);
@@ -103,8 +107,7 @@ void ControlChannel::drop_all()
 {
     queue_.clear();
     hello_.clear();
-    log_.clear();
-    seen_due_ = false;
+    seen_due_ = false; /* the log stays: the lane may be sending from it */
 }
 
 /* --- room --- */

@@ -176,6 +176,8 @@ public:
     size_t queue_bytes() const { return queue_.bytes(); }
     /** The connection has failed: nothing more is to be sent. */
     void   drop_all();
+    /** The same, when there is no lane any more that may be sending from there. */
+    void   drop_log() { log_.clear(); }
 
     /* What comes. Untrusted. */
 

@@ -116,7 +116,8 @@ public:
         if (cursor_ == nullptr) {
             cursor_    = first_;
             cursor_at_ = begin_at_;
-        } else if (cursor_at_ == cursor_->used) {
+        }
+        if (cursor_at_ == cursor_->used) { /* also a first block that is over */
             cursor_    = cursor_->next;
             cursor_at_ = 0;
         }

@@ -218,14 +218,24 @@ void PeerTable::fence()
 
 void PeerTable::watch(sched::Nanos now)
 {
+    watched_.clear(); /* completions of one may connect to others */
     for (const auto &[uuid, peer] : peers_) {
+        if (peer->watched()) {
+            watched_.push_back(peer.get());
+        }
+    }
+    for (Peer *peer : watched_) {
         peer->watch(now);
     }
 }
 
 void PeerTable::on_carrier(uint16_t down)
 {
+    std::vector<Peer *> peers; /* their completions may connect to others */
     for (const auto &[uuid, peer] : peers_) {
+        peers.push_back(peer.get());
+    }
+    for (Peer *peer : peers) {
         peer->on_carrier(down);
     }
 }

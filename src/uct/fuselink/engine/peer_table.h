@@ -100,6 +100,7 @@ private:
     Peers               peers_;
     std::vector<Slot>   gone_; /* failed, not closed yet */
     std::vector<Peer *> deferred_;
+    std::vector<Peer *> watched_; /* used again and again */
     uint32_t            last_session_ = 0;
     TokenTable          tokens_;
 };

@@ -329,6 +329,7 @@ void Peer::advance()
         return;
     }
     close_lanes();
+    channel_.drop_log();
     ops_.end_all(failure());
     closed_ = true;
     cancellation_.check();

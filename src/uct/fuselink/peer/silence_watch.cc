@@ -34,6 +34,9 @@ void SilenceWatch::look(sched::Nanos now)
         if ((stream.asked || probed) &&
             host_.streams().look(stream.ep, stream.state)) {
             stream.watch->take(stream.state, now);
+            if (stream.state.segments == 0 && stream.state.unsent.is_zero()) {
+                stream.watch->waits_from = now; /* nothing can be silent */
+            }
         } else {
             stream.asked = false;
         }
@@ -51,9 +54,9 @@ size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
     if (channel_.ep() != nullptr && channel_.taken() &&
         !channel_.has(ControlChannel::kConnecting) &&
         channel_.rail()->traits().stream) {
-        if (lane_ep_ != channel_.ep()) {
-            lane_    = {};
-            lane_ep_ = channel_.ep();
+        if (lane_number_ != channel_.lane()) {
+            lane_        = {};
+            lane_number_ = channel_.lane();
         }
         const bool asked = lane_.note(channel_.unseen() != 0,
                                       channel_.acknowledged(), now);
@@ -127,8 +130,11 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
         return;
     }
     const sched::Nanos silence = stream.watch->clock.silence();
-    const bool         enough  = silence > sched::StallClock::deadline(view) +
-                                               kDelayedAck;
+    /* Probes of a shut window a kernel answers at once, whatever its program does. */
+    const bool         enough  = view.window_shut ?
+                                     health == Health::Dead :
+                                     silence > sched::StallClock::deadline(view) +
+                                                   kDelayedAck;
     if (enough && stream.path == nullptr) {
         wireup_.on_silent();
     } else if (enough && health == Health::Dead) {

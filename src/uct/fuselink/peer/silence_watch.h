@@ -40,7 +40,10 @@ public:
     static constexpr sched::Nanos kInterval = sched::Nanos::millis(2);
 
     /** Something may be under way to the peer. */
-    bool needed() const { return channel_.unseen() != 0 || !bulk_.idle(); }
+    bool needed() const
+    {
+        return channel_.unseen() != 0 || !bulk_.idle() || bulk_.backlog() != 0;
+    }
     /** From progress, when the time has come. */
     void look(sched::Nanos now);
 
@@ -69,7 +72,7 @@ private:
     BulkSender     &bulk_;
     Host           &host_;
     StreamWatch     lane_;
-    uct_ep_h        lane_ep_ = nullptr; /* whose watch that is */
+    uint8_t         lane_number_ = 0; /* whose watch that is */
 };
 
 } // namespace fuselink

@@ -176,8 +176,9 @@ unsigned Poller::poll_cold()
     if (watched_ == 0) {
         return progressed;
     }
-    epoll_event events[kMaxIfaces + 1];
-    int n = epoll_wait(epoll_fd_, events, static_cast<int>(count_) + 1, 0);
+    /* Three wake: ourselves, the alarm, and who tells of links. */
+    epoll_event events[kMaxIfaces + 3];
+    int n = epoll_wait(epoll_fd_, events, static_cast<int>(count_) + 3, 0);
     for (int i = 0; i < n; ++i) {
         unsigned index = events[i].data.u32;
         if (index == kWakeIndex) {

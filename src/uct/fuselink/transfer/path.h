@@ -56,6 +56,7 @@ struct Path {
     struct Recovery {
         bool         broken = false; /* the rail said so */
         bool         cancelled = false;
+        bool         had_link = true; /* when that was last looked at */
         unsigned     breaks = 0; /* in a row */
         ucs_status_t why = UCS_OK;
         sched::Nanos until; /* what it waits for may take so long */

@@ -222,6 +222,10 @@ void PathRecovery::on_carrier(Path &path)
     if (!path.rail.traits().stream) {
         return;
     }
+    if (path.has_link() == path.recovery.had_link) {
+        return;
+    }
+    path.recovery.had_link = path.has_link();
     if (!path.has_link() && path.state == Path::State::Ready) {
         break_path(path, UCS_ERR_UNREACHABLE);
     } else if (path.has_link() && path.state == Path::State::Backoff) {
@@ -243,6 +247,8 @@ void PathRecovery::revive(sched::Nanos now)
             path->state          = Path::State::Idle;
             path->room.connected = false;
             path->chunks         = 0;
+            path->watch          = {}; /* it is another connection */
+            path->ends           = 0;
             recovery.cancelled = recovery.broken = false;
             --broken_;
         }

@@ -163,6 +163,9 @@ bool PathWireup::on_path_error(uct_ep_h ep, ucs_status_t status)
         connection_.defer();
         return true;
     }
+    if (!path.usable()) {
+        return true; /* known */
+    }
     if (!path.room.connected && path.chunks == 0 &&
         !(path.pair && path.pair->ready())) {
         path.recovery.until = host_.now() + kGoodbye;

@@ -191,7 +191,8 @@ void Wireup::use(uct_ep_h ep)
     channel_.open(ep, *candidate.rail, candidate.remote.index,
                   ControlChannel::limits_of(candidate.rail->hello()));
     say_hello();
-    if (!is_unanswered() || candidates_.order().next() == candidates_.size()) {
+    if (!is_unanswered() || (loss_.since == sched::Nanos() &&
+                             candidates_.order().next() == candidates_.size())) {
         return;
     }
     if (loss_.since != sched::Nanos()) {
@@ -258,7 +259,8 @@ void Wireup::try_another()
 {
     /* The answer may be there, on an interface that is looked at rarely. */
     endpoints_.poller().poll_now(channel_.rail()->poll_hello_index());
-    if (!is_unanswered() || candidates_.order().next() == candidates_.size()) {
+    if (!is_unanswered() || (loss_.since == sched::Nanos() &&
+                             candidates_.order().next() == candidates_.size())) {
         return;
     }
     ucs_debug("fuselink: peer %016lx has not answered over %s: trying another "
@@ -435,7 +437,6 @@ void Wireup::on_hello(const wire::Hello &hello, const wire::RailTable &table)
  * does not arrive. Unless the peer speaks of one that was before our present lane. */
 void Wireup::on_resume(const wire::Hello &hello)
 {
-    channel_.say_seen();
     const bool same = channel_.ep() != nullptr && channel_.taken() &&
                       hello.lost_from != wire::kNoRail &&
                       !wire::lane_before(hello.heard, channel_.lane()) &&
@@ -444,10 +445,13 @@ void Wireup::on_resume(const wire::Hello &hello)
                         channel_.remote() == hello.lost_from));
     if (same) {
         prefer_ = {hello.to, hello.from};
-        lose(UCS_ERR_CONNECTION_RESET, true);
+        told_   = true;
+        channel_.outcome(UCS_ERR_CONNECTION_RESET); /* as if its rail said so */
+        told_   = false;
     } else {
         lane_.stay(hello.to, hello.from);
     }
+    channel_.say_seen(); /* on the lane that stays, or on the next */
 }
 
 void Wireup::watch(sched::Nanos now)
@@ -464,6 +468,12 @@ void Wireup::watch(sched::Nanos now)
 
 void Wireup::on_carrier()
 {
+    if (channel_.has(ControlChannel::kConnecting) && !broke_ &&
+        search_.since != sched::Nanos()) {
+        search_.since = host_.now(); /* what was in vain may work now */
+        begin_round();
+        conn_.defer();
+    }
     if (channel_.ep() != nullptr && channel_.taken() &&
         channel_.rail()->traits().stream &&
         !has_link(*channel_.rail(), channel_.remote())) {
@@ -474,7 +484,7 @@ void Wireup::on_carrier()
 bool Wireup::on_error(uct_ep_h ep, ucs_status_t status)
 {
     if (ep == channel_.ep()) {
-        lose(status);
+        lose(status, told_);
         return true;
     }
     if (ep == ep_) { /* the lane is a queue pair by now */

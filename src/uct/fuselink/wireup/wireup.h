@@ -168,6 +168,7 @@ private:
     uct_ep_h        ep_      = nullptr; /* on which the hello goes, or went */
     sched::Nanos    since_;             /* it was begun */
     bool            broke_   = false;   /* the lane, and there is no other yet */
+    bool            told_    = false;   /* inside on_resume() */
     bool            ep_broke_ = false;  /* when it was not the lane any more */
     Loss            loss_;
     Search          search_;
