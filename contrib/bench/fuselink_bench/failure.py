@@ -62,9 +62,9 @@ def _parser():
     parser.add_argument("--minutes", type=float, metavar="N",
                         help="begin no job after so long; run it again to go"
                         " on")
-    parser.add_argument("--folder", default=_ROOT / "build-bench/failure",
+    parser.add_argument("--folder", default=_ROOT / "build-bench/cuts",
                         metavar="DIR", help="of what is measured (default"
-                        " build-bench/failure)")
+                        " build-bench/cuts)")
     parser.add_argument("--table", metavar="FILE.md",
                         help="write the tables to FILE, too")
     parser.add_argument("--check", action="store_true",
