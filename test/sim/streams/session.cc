@@ -326,7 +326,6 @@ void Session::check_after()
                }) &&
                until(kLong, true, [&] { return sender_->well() != before; }),
            "no other connection");
-    StreamState state;
     SocketAddress here, there;
     expect(sender_->streams.addresses(sender_->ep(), here, there) &&
                !(here == here_),
