@@ -72,32 +72,33 @@ Peer *PeerTable::find(uint32_t session) const
     return nullptr;
 }
 
-Peer *PeerTable::find_session(uint64_t uuid, uint32_t session) const
+template <typename Fits>
+Peer *PeerTable::find_if(uint64_t uuid, Fits &&fits) const
 {
     auto it = peers_.find(uuid);
-    if (it != peers_.end() && it->second->peer_session() == session) {
+    if (it != peers_.end() && fits(*it->second)) {
         return it->second.get();
     }
     for (const auto &peer : gone_) {
-        if (peer->uuid() == uuid && peer->peer_session() == session) {
+        if (peer->uuid() == uuid && fits(*peer)) {
             return peer.get();
         }
     }
     return nullptr;
 }
 
+Peer *PeerTable::find_session(uint64_t uuid, uint32_t session) const
+{
+    return find_if(uuid, [session](const Peer &peer) {
+        return peer.peer_session() == session;
+    });
+}
+
 Peer *PeerTable::find_own(uint64_t uuid, uint32_t session) const
 {
-    auto it = peers_.find(uuid);
-    if (it != peers_.end() && it->second->session() == session) {
-        return it->second.get();
-    }
-    for (const auto &peer : gone_) {
-        if (peer->uuid() == uuid && peer->session() == session) {
-            return peer.get();
-        }
-    }
-    return nullptr;
+    return find_if(uuid, [session](const Peer &peer) {
+        return peer.session() == session;
+    });
 }
 
 ucs_status_t PeerTable::connect(const wire::RailTable &address, Peer *&peer)

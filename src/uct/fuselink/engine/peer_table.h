@@ -90,6 +90,9 @@ public:
 private:
     using Slot = std::unique_ptr<Peer>;
 
+    /* The present one first. */
+    template <typename Fits> Peer *find_if(uint64_t uuid, Fits &&fits) const;
+
     Peer *add(uint64_t uuid);
     void  retire(Peers::iterator it);
     void  reject(const wire::Hello &hello, const wire::RailTable &table);

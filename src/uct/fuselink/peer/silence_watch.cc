@@ -73,10 +73,7 @@ size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
             look_at_connecting(*path, now);
             continue;
         }
-        if (path->here.family == 0) {
-            SocketAddress there;
-            host_.streams().addresses(path->ep, path->here, there);
-        }
+        bulk_.learn_address(*path);
         const bool asked = path->watch.note(path->on_nic != 0, path->ends, now);
         streams[count++] = {&path->watch, path->ep, path.get(),
                             path->rail.index(), path->remote.index, asked, {}};

@@ -185,6 +185,8 @@ public:
             recovery_.on_carrier(*path);
         }
     }
+    /** See PathRecovery::learn_address(). */
+    void learn_address(Path &path) { recovery_.learn_address(path, path.ep); }
     /** Something for the other kernel to acknowledge, if there is room. */
     void probe(Path &path) { recovery_.probe(path); }
     /** The peer's end of a pair of queue pairs is gone. */

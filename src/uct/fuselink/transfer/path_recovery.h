@@ -45,7 +45,7 @@ public:
 
     /** All outlive this. */
     PathRecovery(Connection &connection, Endpoints &endpoints, PathSet &paths,
-                         Host &host, const RxPaths &rx, Listener &listener, Pump &pump)
+                 Host &host, const RxPaths &rx, Listener &listener, Pump &pump)
         : connection_(connection), endpoints_(endpoints), paths_(paths),
           host_(host), rx_(rx), listener_(listener), pump_(pump)
     {
@@ -64,6 +64,9 @@ public:
     /** The path is of no use any more, unless that is known. Also from a rail's
      *  callback: the rest follows from progress. */
     void break_path(Path &path, ucs_status_t status);
+    /** Notes where the stream begins, if that was not done: by this the peer knows
+     *  it when it has broken. Not from a rail's callback. */
+    void learn_address(Path &path, uct_ep_h ep);
     /** Sends what has no meaning to the peer, on a stream. */
     void probe(Path &path) const;
     /** The rail did not take what it was given: that is the path's end, or, for
@@ -111,7 +114,6 @@ private:
     void advance(Path &path);
     void tear_down(Path &path);
     void begin_backoff(Path &path);
-    void learn_address(Path &path, uct_ep_h ep);
     bool puts_ended(const Path &path) const;
 
     Connection    &connection_;
