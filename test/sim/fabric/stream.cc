@@ -52,7 +52,7 @@ void Stream::transmit(unsigned side)
             world.count(Count::NoticesHeld);
             holds[side] = true;
             if (end.puts_open == 0) {
-                reset(side);
+                lose_notice(side);
             }
             return;
         }
@@ -168,8 +168,24 @@ void Stream::acknowledged(unsigned side)
     End &end = ends[side];
     end.puts_open -= end.puts_open != 0;
     if (holds[side] && end.puts_open == 0) {
-        reset(side);
+        lose_notice(side);
     }
+}
+
+void Stream::lose_notice(unsigned side)
+{
+    if (world.silence_of_notice == 0) {
+        reset(side);
+        return;
+    }
+    Nic &nic = *ends[side].nic;
+    nic.mute = nic.deaf = true;
+    world.count(Count::NoticesSilenced);
+    world.time().after(world.silence_of_notice,
+                       [&nic] { nic.mute = nic.deaf = false; });
+    world.silence_of_notice = 0;
+    holds[side]             = false;
+    transmit(side);
 }
 
 void Stream::reset(unsigned side)

@@ -90,6 +90,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
     /** The same after so many more bytes from this side. */
     void reset_after(unsigned side, size_t bytes);
 
+    void    lose_notice(unsigned side);
     void    transmit(unsigned side);
     void    fail(unsigned side);
     bool    ready(unsigned side) const;

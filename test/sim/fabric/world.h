@@ -30,7 +30,7 @@ enum class Count : unsigned {
     Stops, Deaths, Leaves, EpsClosed, PeersFailed, /* ends */
     OpsFailed, BadKeys, Slept,
     PathsBroken, PathsMended, LanesFailed, Warnings, /* said by fuselink */
-    NoticesHeld, HeldBack, DatagramErrors, QuickPuts, /* at a moment */
+    NoticesHeld, NoticesSilenced, HeldBack, DatagramErrors, QuickPuts, /* at a moment */
     Kept, FromEnds, /* messages: kept by users, sent from completions */
     GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
     CopiesOut, CopiesIn, CopiesShort, CopiesBetween, AgentRounds, CopiesFailed, /* of GPUs */
@@ -132,6 +132,8 @@ public:
     /** So many notices of bulk connections from now on one is held back, until what
      *  it tells of is acknowledged, and then its connection breaks. */
     unsigned notice_to_hold = 0;
+    /** Not 0: instead its NIC falls silent, for so long. */
+    Instant  silence_of_notice = 0;
     /** This one. */
     bool holds_notice()
     {

@@ -91,6 +91,10 @@ void Faults::happen(const Fault &fault)
     case F::BreakNotice:
         world_.notice_to_hold = 1 + static_cast<unsigned>(fault.amount % 6);
         break;
+    case F::SilentNotice:
+        world_.notice_to_hold    = 1 + static_cast<unsigned>(fault.amount % 6);
+        world_.silence_of_notice = fault.time;
+        break;
     case F::BreakHeld:
         break_connection(fault, true, kMicrosecond);
         break;

@@ -219,6 +219,23 @@ void draw_cables(uint64_t seed, Scenario &s)
     }
 }
 
+/* A NIC is silent for longer than any operation may take, and its kernel as patient as
+ * real ones; for some at the moment when otherwise a notice breaks. One in a run, and
+ * only where another NIC goes on. */
+void draw_long_silence(Scenario &s)
+{
+    using F = Fault::Kind;
+    for (Fault &fault : s.faults) {
+        if ((fault.kind == F::BreakNotice || fault.kind == F::Silent) &&
+            Random(s.seed, 50'000 + fault.number).one_in(2)) {
+            fault.kind = fault.kind == F::Silent ? F::Silent : F::SilentNotice;
+            fault.time = 600 * kSecond;
+            s.profile.patience = 900 * kSecond;
+            return;
+        }
+    }
+}
+
 } // namespace
 
 const char *name_of(Wires wires)
@@ -263,7 +280,7 @@ const char *name_of(Fault::Kind kind)
         "mute", "deaf", "silent", "slow", "jitter", "break bulk", "break any",
         "stop", "kill", "no registration", "few sockets", "few queue pairs",
         "slow copies", "no copy", "break notice", "break held",
-        "break datagrams", "unplug"};
+        "break datagrams", "unplug", "silent notice"};
     return names[static_cast<size_t>(kind)];
 }
 
@@ -359,6 +376,9 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_heavy(seed, s);
     draw_watching(seed, s);
     draw_cables(seed, s);
+    if (wires == Wires::Tcp && s.nics > 1 && weather != kHard) {
+        draw_long_silence(s);
+    }
     return s;
 }
 

@@ -75,7 +75,8 @@ struct Fault {
          * it is not sent; what was sent comes late, behind what is sent again; a path
          * of datagrams. */
         BreakNotice, BreakHeld, BreakDatagrams,
-        Unplug                 /* a NIC's cable, for a while */
+        Unplug,                /* a NIC's cable, for a while */
+        SilentNotice           /* as BreakNotice, but the NIC falls silent */
     };
 
     unsigned number  = 0;

@@ -139,4 +139,28 @@ TEST(CandidateOrder, TriesAllByRank)
     }
 }
 
+TEST(CandidateOrder, SilentWiresComeLast)
+{
+    CandidateOrder order;
+    order.add({.own = 0, .remote = 0});
+    order.add({.own = 1, .remote = 1, .standby = true, .routed_by_ip = true});
+    order.set_silent(0, true);
+    EXPECT_EQ(order.next(), 1u);
+    order.note_tried(1);
+    EXPECT_EQ(order.next(), 0u); /* but they are tried */
+    order.set_silent(0, false);
+    order.restart(1);
+    EXPECT_EQ(order.next(), 0u);
+}
+
+TEST(CandidateOrder, TheOneThatBrokeComesBeforeSilentOnes)
+{
+    CandidateOrder order;
+    order.add({.own = 0, .remote = 0});
+    order.add({.own = 1, .remote = 1});
+    order.restart(0);
+    order.set_silent(1, true);
+    EXPECT_EQ(order.next(), 0u);
+}
+
 } // namespace

@@ -107,7 +107,7 @@ void ControlChannel::drop_all()
 {
     queue_.clear();
     hello_.clear();
-    seen_due_ = false; /* the log stays: the lane may be sending from it */
+    telling_.due = false; /* the log stays: the lane may be sending from it */
 }
 
 /* --- room --- */
@@ -399,7 +399,7 @@ bool ControlChannel::send_seen()
 {
     wire::Seen message{};
     message.header.type  = static_cast<uint8_t>(wire::ControlType::Seen);
-    message.header.flags = asks_seen_ ? wire::kSeenAsk : 0;
+    message.header.flags = telling_.asks ? wire::kSeenAsk : 0;
     stamp(&message);
     if (!try_send(ep_, &message, sizeof(message))) {
         block();
@@ -409,7 +409,8 @@ bool ControlChannel::send_seen()
         return false;
     }
     order_.tell();
-    seen_due_ = asks_seen_ = false;
+    telling_.due = telling_.asks = false;
+    ++telling_.said;
     return true;
 }
 
@@ -432,7 +433,7 @@ void ControlChannel::drain()
             const auto &message = queue_.front();
             append(message.data(), message.size(), nullptr, 0);
             queue_.pop();
-        } else if (seen_due_) {
+        } else if (telling_.due) {
             goes = send_seen();
         } else {
             break;
@@ -489,19 +490,19 @@ void ControlChannel::on_seen(const wire::ControlHeader &header)
 
 void ControlChannel::say_seen()
 {
-    seen_due_ = true;
+    telling_.due = true;
     drain();
 }
 
 void ControlChannel::ask_seen()
 {
-    asks_seen_ = true;
+    telling_.asks = true;
     say_seen();
 }
 
 void ControlChannel::tell_seen()
 {
-    owes_ = false;
+    telling_.owes = false;
     if (order_.untold() && !conn_.failed()) {
         say_seen();
     }

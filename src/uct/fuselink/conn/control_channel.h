@@ -193,8 +193,8 @@ public:
         if (seen != log_.first_number()) {
             acknowledged(seen);
         }
-        if (ucs_unlikely(!owes_)) {
-            owes_ = true;
+        if (ucs_unlikely(!telling_.owes)) {
+            telling_.owes = true;
             timer_.owe(*this);
         }
         if (ucs_unlikely(order_.tell_now())) {
@@ -211,6 +211,11 @@ public:
     /** The same, and is asked what it has had itself. */
     void ask_seen();
 
+    /** What it was told by messages that nobody acknowledges: how many, and one is
+     *  due. */
+    uint64_t said_seen() const { return telling_.said; }
+    bool     seen_is_due() const { return telling_.due; }
+
     /** Messages that the peer has not acknowledged, */
     size_t unseen() const { return log_.messages(); }
     /** and how many it has, since the beginning; wraps around. */
@@ -224,6 +229,14 @@ private:
         ControlChannel   *channel;
         bool              queued  = false;
         bool              running = false; /* inside on_hook() */
+    };
+
+    /* What the peer is told of its messages. */
+    struct Telling {
+        bool     owes = false; /* the timer tells what came */
+        bool     due  = false; /* it is to be told now, */
+        bool     asks = false; /* and to be asked */
+        uint64_t said = 0;     /* how often it was, by a message for that */
     };
 
     void begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
@@ -269,9 +282,7 @@ private:
     bool              taken_      = false;
     bool              draining_   = false;
     bool              room_later_ = false; /* look for room from progress */
-    bool              owes_       = false; /* the timer tells what came */
-    bool              seen_due_   = false; /* it is to be told now */
-    bool              asks_seen_  = false; /* and the peer to be asked */
+    Telling           telling_;
     Hook              hook_{};
     MessageLog        log_;
     MessageOrder      order_;

@@ -26,6 +26,7 @@ struct StreamWatch {
     {
         if (done != done_ || !waits || waits_from == sched::Nanos()) {
             done_at    = done != done_ ? now : done_at;
+            began      = now;
             done_      = done;
             waits_from = now;
             clock      = {};
@@ -43,7 +44,8 @@ struct StreamWatch {
     sched::StallClock clock;
     sched::Nanos      acked_at;   /* by the other kernel, when that was asked */
     sched::Nanos      done_at;    /* something ended */
-    sched::Nanos      waits_from; /* for the next */
+    sched::Nanos      began;      /* to wait for the next */
+    sched::Nanos      waits_from; /* the same, or nothing could be silent by then */
     sched::Nanos      probed_at;
 
 private:

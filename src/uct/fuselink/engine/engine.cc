@@ -45,6 +45,9 @@ void Engine::watch()
             note_carrier();
         }
         peers_.watch(now);
+        while (const Wire *wire = rails_.wires().take_changed()) {
+            peers_.on_wire(*wire);
+        }
     }
 }
 

@@ -230,15 +230,25 @@ void PeerTable::watch(sched::Nanos now)
     }
 }
 
-void PeerTable::on_carrier(uint16_t down)
+template <typename Fn> void PeerTable::for_each(Fn &&fn)
 {
-    std::vector<Peer *> peers; /* their completions may connect to others */
+    std::vector<Peer *> peers;
     for (const auto &[uuid, peer] : peers_) {
         peers.push_back(peer.get());
     }
     for (Peer *peer : peers) {
-        peer->on_carrier(down);
+        fn(*peer);
     }
+}
+
+void PeerTable::on_wire(const Wire &wire)
+{
+    for_each([&](Peer &peer) { peer.on_wire(wire); });
+}
+
+void PeerTable::on_carrier(uint16_t down)
+{
+    for_each([&](Peer &peer) { peer.on_carrier(down); });
 }
 
 bool PeerTable::watched() const

@@ -76,6 +76,8 @@ public:
 
     /** From progress, each SilenceWatch::kInterval. */
     void watch(sched::Nanos now);
+    /** A wire has fallen silent, or speaks again. */
+    void on_wire(const Wire &wire);
     /** Links of our NICs have changed; a bit for each rail without one. */
     void on_carrier(uint16_t down);
     /** Some peer is to be. */
@@ -92,6 +94,9 @@ private:
 
     /* The present one first. */
     template <typename Fits> Peer *find_if(uint64_t uuid, Fits &&fits) const;
+
+    /* Of present ones, whose completions may connect to others. */
+    template <typename Fn> void for_each(Fn &&fn);
 
     Peer *add(uint64_t uuid);
     void  retire(Peers::iterator it);

@@ -32,7 +32,7 @@ Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session,
       cancellation_(*this, context.host, pending_, order_, bulk_, gets_),
       teardown_(*this, endpoints_, channel_, wireup_, pending_, order_, ops_,
                 gets_, bulk_, context.host, context.iface),
-      silence_(*this, channel_, wireup_, bulk_, context.host)
+      silence_(*this, channel_, wireup_, bulk_, context.rails, context.host)
 {
 }
 
@@ -222,7 +222,7 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
     case ControlType::SlotRecall:
         return bulk_.on_slot_recall(data, length);
     case ControlType::PathBroken:
-        return receiver_.on_path_broken(data, length);
+        return on_path_broken(data, length);
     case ControlType::PathQuiet: {
         wire::PathQuiet message;
         if (wire::parse(data, length, message)) {
@@ -259,6 +259,15 @@ void Peer::on_rail_address(const void *data, size_t length)
         wireup_.on_lane_step(message, address);
     } else {
         bulk_.on_rail_address(message, address);
+    }
+}
+
+void Peer::on_path_broken(const void *data, size_t length)
+{
+    wire::PathBroken message;
+    receiver_.on_path_broken(data, length);
+    if (wire::parse(data, length, message) && message.silent != 0) {
+        silence_.on_told(message.rail, message.from);
     }
 }
 

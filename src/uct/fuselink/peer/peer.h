@@ -188,6 +188,13 @@ public:
             wireup_.watch(now);
         }
     }
+    /** A wire has fallen silent, or speaks again. From progress. */
+    void on_wire(const Wire &wire)
+    {
+        if (!failed()) {
+            silence_.on_wire(wire);
+        }
+    }
     /** Links of our NICs have changed. From progress. */
     void on_carrier(uint16_t down);
     bool watched() const
@@ -244,6 +251,7 @@ private:
 
     ucs_status_t flush_all();
     void on_rail_address(const void *data, size_t length);
+    void on_path_broken(const void *data, size_t length);
     void on_peer_carrier(const void *data, size_t length);
     void advance();
     void tear_down();

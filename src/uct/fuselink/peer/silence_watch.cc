@@ -12,6 +12,9 @@ constexpr sched::Nanos kDelayedAck = sched::Nanos::millis(40);
 /* For the other kernel to answer: Linux asks again after a second. */
 constexpr sched::Nanos kConnectTime = sched::Nanos::millis(1500);
 constexpr sched::Nanos kProbePause = sched::Nanos::millis(10);
+/* Between questions on a wire that is not suspected: a program may compute for long. */
+constexpr sched::Nanos kFirstAsk = sched::Nanos::millis(20);
+constexpr sched::Nanos kLastAsk  = sched::Nanos::millis(1000);
 
 } // namespace
 
@@ -28,18 +31,7 @@ void SilenceWatch::look(sched::Nanos now)
         return;
     }
     for (size_t i = 0; i < count; ++i) {
-        Stream &stream = streams[i];
-        /* Of one that has nothing under way only if it was given a probe. */
-        const bool probed = stream.watch->probed_at + kProbePause * 10 > now;
-        if ((stream.asked || probed) &&
-            host_.streams().look(stream.ep, stream.state)) {
-            stream.watch->take(stream.state, now);
-            if (stream.state.segments == 0 && stream.state.unsent.is_zero()) {
-                stream.watch->waits_from = now; /* nothing can be silent */
-            }
-        } else {
-            stream.asked = false;
-        }
+        ask(streams[i], now);
     }
     for (size_t i = 0; i < count && !conn_.failed(); ++i) {
         if (streams[i].asked) {
@@ -48,22 +40,93 @@ void SilenceWatch::look(sched::Nanos now)
     }
 }
 
+/* Its kernel. Of one that has nothing under way only if it was given a probe. */
+void SilenceWatch::ask(Stream &stream, sched::Nanos now)
+{
+    StreamWatch &watch  = *stream.watch;
+    const bool   probed = watch.probed_at + kProbePause * 10 > now;
+    if ((!stream.asked && !probed) ||
+        !host_.streams().look(stream.ep, stream.state)) {
+        stream.asked = false;
+        return;
+    }
+    watch.take(stream.state, now);
+    if (stream.wire != nullptr) {
+        rails_.wires().heard(*stream.wire, watch.acked_at);
+    }
+    if (stream.state.segments == 0 && stream.state.unsent.is_zero()) {
+        watch.waits_from = now; /* nothing can be silent */
+        on_empty(stream, now);
+    }
+}
+
+/* The other kernel has all that was sent. An answer of its program may be lost on the
+ * way: that side has nothing more to send, and sees to it, or its wire is silent. So
+ * this side asks now and then. */
+void SilenceWatch::on_empty(Stream &stream, sched::Nanos now)
+{
+    StreamWatch &watch = *stream.watch;
+    bool         waits = channel_.unseen() != 0;
+    if (stream.path == nullptr) {
+        lane_said_ = channel_.said_seen();
+    } else {
+        if (stream.path->notices.empty()) {
+            bulk_.paths().found_empty(*stream.path);
+        }
+        waits = stream.path->on_nic != 0 || !stream.path->unacked.empty();
+    }
+    const sched::Nanos since = now - watch.began;
+    const sched::Nanos pause = std::clamp(since / 4, kFirstAsk, kLastAsk);
+    if (waits && since > kFirstAsk && now - watch.probed_at >= pause) {
+        watch.probed_at = now;
+        send_probe(stream);
+    }
+}
+
+void SilenceWatch::send_probe(const Stream &stream)
+{
+    if (stream.path == nullptr) {
+        channel_.ask_seen();
+    } else {
+        bulk_.probe(*stream.path);
+    }
+}
+
+bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
+{
+    if (channel_.ep() == nullptr || !channel_.taken() ||
+        channel_.has(ControlChannel::kConnecting) ||
+        !channel_.rail()->traits().stream) {
+        return false;
+    }
+    if (lane_number_ != channel_.lane()) {
+        lane_        = {};
+        lane_wire_   = nullptr;
+        lane_number_ = channel_.lane();
+    }
+    if (ucs_unlikely(lane_wire_ == nullptr)) {
+        for (const auto &record : bulk_.table().rails) {
+            if (record.index == channel_.remote()) {
+                lane_wire_ = &rails_.wires().between(*channel_.rail(), record);
+            }
+        }
+    }
+    const bool asked = lane_.note(watches_lane(),
+                                  channel_.acknowledged(), now);
+    lane = {&lane_, lane_wire_, channel_.ep(), nullptr,
+            channel_.rail()->index(), channel_.remote(), asked, {}};
+    return true;
+}
+
+/* Something was sent on it that nobody may have received. */
+bool SilenceWatch::watches(const Path &path) const
+{
+    return path.on_nic != 0 || !path.unacked.empty() || path.unconfirmed != 0;
+}
+
 size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
 {
-    size_t count = 0;
-    if (channel_.ep() != nullptr && channel_.taken() &&
-        !channel_.has(ControlChannel::kConnecting) &&
-        channel_.rail()->traits().stream) {
-        if (lane_number_ != channel_.lane()) {
-            lane_        = {};
-            lane_number_ = channel_.lane();
-        }
-        const bool asked = lane_.note(channel_.unseen() != 0,
-                                      channel_.acknowledged(), now);
-        streams[count++] = {&lane_, channel_.ep(), nullptr,
-                            channel_.rail()->index(), channel_.remote(), asked,
-                            {}};
-    }
+    size_t count = find_lane(streams[0], now) ? 1 : 0;
     for (auto &path : bulk_.paths()) {
         if (path->state != Path::State::Ready || !path->rail.traits().stream ||
             path->ep == nullptr) {
@@ -74,11 +137,57 @@ size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
             continue;
         }
         bulk_.learn_address(*path);
-        const bool asked = path->watch.note(path->on_nic != 0, path->ends, now);
-        streams[count++] = {&path->watch, path->ep, path.get(),
+        if (ucs_unlikely(path->wire == nullptr)) {
+            path->wire = &rails_.wires().between(path->rail, path->remote);
+        }
+        const bool asked = path->watch.note(watches(*path), path->ends, now);
+        streams[count++] = {&path->watch, path->wire, path->ep, path.get(),
                             path->rail.index(), path->remote.index, asked, {}};
     }
+    for (size_t i = 0; i < count; ++i) {
+        if (ucs_likely(streams[i].wire != nullptr)) {
+            rails_.wires().heard(*streams[i].wire,
+                                 streams[i].watch->heard_at());
+        }
+    }
     return count;
+}
+
+void SilenceWatch::on_wire(const Wire &wire)
+{
+    if (wire.evidence.silent()) {
+        leave(wire);
+        return;
+    }
+    for (auto &path : bulk_.paths()) {
+        if (path->wire == &wire) {
+            bulk_.on_speaking(*path);
+        }
+    }
+}
+
+void SilenceWatch::on_told(uint8_t own, uint8_t remote)
+{
+    const Path *path = bulk_.paths().find(own, remote, [](const Path &one) {
+        return one.wire != nullptr;
+    });
+    if (path != nullptr && path->wire->evidence.may_be_silent(host_.now())) {
+        leave(*path->wire);
+    }
+}
+
+void SilenceWatch::leave(const Wire &wire)
+{
+    for (auto &path : bulk_.paths()) {
+        if (path->wire == &wire && path->state == Path::State::Ready &&
+            path->room.connected) {
+            bulk_.on_silent(*path);
+        }
+    }
+    if (lane_wire_ == &wire && lane_number_ == channel_.lane() &&
+        channel_.taken()) {
+        wireup_.on_silent();
+    }
 }
 
 /* A path that the other kernel does not answer: the others go on, and it is tried
@@ -121,6 +230,10 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
                                view.pair_acked_at : view.peer_done_at;
         at = std::max(at, other.watch->heard_at());
     }
+    if (stream.wire != nullptr) { /* its own were earlier than what counts */
+        view.pair_acked_at = std::max(view.pair_acked_at,
+                                      stream.wire->evidence.heard_at());
+    }
     using Health        = sched::StallClock::Health;
     const Health health = stream.watch->clock.look(view);
     if (health == Health::Fine) {
@@ -132,6 +245,9 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
                                      health == Health::Dead :
                                      silence > sched::StallClock::deadline(view) +
                                                    kDelayedAck;
+    if (enough && health == Health::Dead && stream.wire != nullptr) {
+        rails_.wires().proved_silent(*stream.wire, now); /* for all on it */
+    }
     if (enough && stream.path == nullptr) {
         wireup_.on_silent();
     } else if (enough && health == Health::Dead) {
@@ -154,11 +270,7 @@ void SilenceWatch::probe(const Stream &suspect, const Stream *all, size_t count,
             continue;
         }
         stream.watch->probed_at = now;
-        if (stream.path == nullptr) {
-            channel_.ask_seen();
-        } else {
-            bulk_.probe(*stream.path);
-        }
+        send_probe(stream);
     }
 }
 

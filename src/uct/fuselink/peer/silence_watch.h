@@ -6,6 +6,7 @@
 #include "../conn/control_channel.h"
 #include "../conn/stream_watch.h"
 #include "../host/host.h"
+#include "../rail/rails.h"
 #include "../transfer/bulk.h"
 #include "../wireup/wireup.h"
 
@@ -28,9 +29,9 @@ namespace fuselink {
 class SilenceWatch {
 public:
     SilenceWatch(Connection &conn, ControlChannel &channel, Wireup &wireup,
-                 BulkSender &bulk, Host &host)
+                 BulkSender &bulk, Rails &rails, Host &host)
         : conn_(conn), channel_(channel), wireup_(wireup), bulk_(bulk),
-          host_(host)
+          rails_(rails), host_(host)
     {
     }
     SilenceWatch(const SilenceWatch &)            = delete;
@@ -42,15 +43,22 @@ public:
     /** Something may be under way to the peer. */
     bool needed() const
     {
-        return channel_.unseen() != 0 || !bulk_.idle() || bulk_.backlog() != 0;
+        return watches_lane() || !bulk_.idle() || bulk_.backlog() != 0 ||
+               bulk_.paths().has_unconfirmed();
     }
     /** From progress, when the time has come. */
     void look(sched::Nanos now);
+    /** A connection, of this peer or of another, has found a wire silent, or that it
+     *  speaks again. From progress. */
+    void on_wire(const Wire &wire);
+    /** The peer has found the one from our rail `own` to its `remote` silent. */
+    void on_told(uint8_t own, uint8_t remote);
 
 private:
     /* One of the connection's streams. */
     struct Stream {
         StreamWatch *watch;
+        Wire        *wire; /* may be null, of the lane */
         uct_ep_h     ep;
         Path        *path; /* null: the lane of messages */
         uint8_t      own, remote; /* rails */
@@ -60,6 +68,17 @@ private:
     static constexpr size_t kMost = sched::max_paths + 1;
 
     size_t find_streams(Stream *streams, sched::Nanos now);
+    bool   find_lane(Stream &lane, sched::Nanos now);
+    bool   watches(const Path &path) const;
+    bool   watches_lane() const
+    {
+        return channel_.unseen() != 0 || channel_.seen_is_due() ||
+               channel_.said_seen() != lane_said_;
+    }
+    void   ask(Stream &stream, sched::Nanos now);
+    void   leave(const Wire &wire);
+    void   on_empty(Stream &stream, sched::Nanos now);
+    void   send_probe(const Stream &stream);
     void   look_at_connecting(Path &path, sched::Nanos now);
     void   judge(Stream &stream, const Stream *all, size_t count,
                  sched::Nanos now);
@@ -70,9 +89,12 @@ private:
     ControlChannel &channel_;
     Wireup         &wireup_;
     BulkSender     &bulk_;
+    Rails          &rails_;
     Host           &host_;
     StreamWatch     lane_;
-    uint8_t         lane_number_ = 0; /* whose watch that is */
+    Wire           *lane_wire_ = nullptr; /* null: not known yet */
+    uint8_t         lane_number_ = 0; /* whose these are */
+    uint64_t        lane_said_   = 0; /* so many of those have come */
 };
 
 } // namespace fuselink

@@ -11,6 +11,7 @@
 #include "left_out.h"
 #include "poller.h"
 #include "rail.h"
+#include "wires.h"
 
 #include <functional>
 #include <memory>
@@ -52,6 +53,8 @@ public:
     /** The rails as peers are told of them, with this interface's identity. */
     const wire::RailTable &table() const { return table_; }
     uint64_t               uuid() const { return table_.uuid; }
+    /** What is known of those between these rails and those of peers. */
+    Wires                 &wires() { return wires_; }
     /** Candidates of open() that are no rails. */
     const LeftOuts        &left_out() const { return left_out_; }
 
@@ -81,6 +84,7 @@ private:
     Poller          &poller_;
     Lanes           &lanes_;
     List             rails_;
+    Wires            wires_;
     wire::RailTable  table_;
     LeftOuts         left_out_;
     std::string      unlocked_; /* left out for lack of locked memory */

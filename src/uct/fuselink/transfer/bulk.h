@@ -169,6 +169,8 @@ public:
     {
         recovery_.break_path(path, UCS_ERR_ENDPOINT_TIMEOUT);
     }
+    /** Its wire carries something again. */
+    void on_speaking(Path &path) { recovery_.retry(path); }
     /** Links of our NICs have changed, or of the peer's: a bit for each of its rails
      *  without one. */
     void on_carrier()

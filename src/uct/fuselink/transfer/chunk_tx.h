@@ -44,7 +44,7 @@ public:
           room_(room), memory_(memory), slots_(slots), staging_(staging),
           transfers_(transfers), pump_(pump), trace_(trace), rma_(memory, slots),
           messages_(connection, own, paths, recovery, room),
-          notices_(connection, recovery, room)
+          notices_(connection, paths, recovery, room)
     {
     }
     ChunkTx(const ChunkTx &)            = delete;

@@ -6,6 +6,7 @@
 #include "../wire/messages.h"
 #include "path_recovery.h"
 #include "path_room.h"
+#include "path_set.h"
 
 #include <cstdint>
 #include <deque>
@@ -26,9 +27,10 @@ struct Chunk;
 class CompletionNotices {
 public:
     /** All outlive this. */
-    CompletionNotices(Connection &connection, PathRecovery &recovery,
-                      PathRoom &room)
-        : connection_(connection), recovery_(recovery), room_(room)
+    CompletionNotices(Connection &connection, PathSet &paths,
+                      PathRecovery &recovery, PathRoom &room)
+        : connection_(connection), paths_(paths), recovery_(recovery),
+          room_(room)
     {
     }
     CompletionNotices(const CompletionNotices &)            = delete;
@@ -50,6 +52,7 @@ public:
 
 private:
     Connection   &connection_;
+    PathSet      &paths_;
     PathRecovery &recovery_;
     PathRoom     &room_;
 };

@@ -21,6 +21,7 @@ class LoadView;
 class PathRoom;
 class Rail;
 class RoomQueue;
+struct Wire;
 struct Chunk;
 
 /** A way for bulk data to one peer: one of our rails to one of its rails. Belongs to
@@ -110,6 +111,9 @@ struct Path {
      * before a put that was acknowledged. */
     std::deque<wire::ChunkLanded> notices;
     std::deque<wire::ChunkLanded> unseen;
+    /* Looks that must find nothing at the kernel, before the last of them is known to
+     * have come over a stream: PathSet::note_notice(). */
+    unsigned             unconfirmed = 0;
 
     /* MessageTx's: chunks with parts to send, and those whose acknowledgement is
      * awaited; in order. */
@@ -123,6 +127,7 @@ struct Path {
 
     /* SilenceWatch's, of a stream. */
     StreamWatch   watch;
+    Wire         *wire = nullptr; /* that it goes over, when that was looked up */
     uint64_t      ends = 0; /* of chunks, counted */
     SocketAddress here;     /* where it begins, when that is known */
 

@@ -136,12 +136,14 @@ void PathRecovery::tear_down(Path &path)
     }
     path.room.hook.queued = false;
     path.state            = Path::State::Draining;
+    paths_.forget_notices(path);
     listener_.on_torn_down(path);
     wire::PathBroken message{};
     message.header.type = static_cast<uint8_t>(wire::ControlType::PathBroken);
     message.rail        = path.remote.index;
     message.from        = path.rail.index();
     message.next        = path.chunk_number;
+    message.silent      = path.recovery.why == UCS_ERR_ENDPOINT_TIMEOUT;
     message.family      = path.here.family;
     message.port        = path.here.port;
     std::copy(path.here.ip.begin(), path.here.ip.end(), message.ip);
@@ -229,8 +231,15 @@ void PathRecovery::on_carrier(Path &path)
     if (!path.has_link() && path.state == Path::State::Ready) {
         break_path(path, UCS_ERR_UNREACHABLE);
     } else if (path.has_link() && path.state == Path::State::Backoff) {
-        path.recovery.until  = host_.now();
         path.recovery.breaks = 0;
+        retry(path);
+    }
+}
+
+void PathRecovery::retry(Path &path)
+{
+    if (path.state == Path::State::Backoff) {
+        path.recovery.until = host_.now();
         connection_.defer();
     }
 }

@@ -74,6 +74,8 @@ public:
     void post_failed(Path &path, ucs_status_t status);
     /** What is known of the links at its ends has changed. */
     void on_carrier(Path &path);
+    /** It may be connected again now, if it was not to be before some time. */
+    void retry(Path &path);
     /** It does not connect, and the peer knows nothing of it. */
     void rest(Path &path);
     /** Bytes have arrived on a path that broke before. */

@@ -79,12 +79,39 @@ public:
      *  is near take `turn`s. */
     uint32_t preferred(uint32_t turn) const;
 
+    /** A notice is about to go over a stream. Until its kernel has been looked at,
+     *  and had nothing left, again and again, nobody knows that it has come: no
+     *  chunk need be under way meanwhile. */
+    void note_notice(Path &path)
+    {
+        unconfirmed_    += path.unconfirmed == 0;
+        path.unconfirmed = kLooks;
+    }
+    /** Its kernel, and the path, have nothing left. */
+    void found_empty(Path &path)
+    {
+        if (path.unconfirmed != 0 && --path.unconfirmed == 0) {
+            --unconfirmed_;
+        }
+    }
+    /** It is another connection from now on, or none. */
+    void forget_notices(Path &path)
+    {
+        unconfirmed_    -= path.unconfirmed != 0;
+        path.unconfirmed = 0;
+    }
+    /** Some path has such a notice. */
+    bool has_unconfirmed() const { return unconfirmed_ != 0; }
+
     /** How to divide what waits, by path that is in_play(); bytes. */
     void take_plan(std::span<const double> split);
     void drop_plan() { planned_ = false; }
     bool planned() const { return planned_; }
 
 private:
+    /* What was asked for room, but not sent, is at the kernel by the second. */
+    static constexpr unsigned kLooks = 2;
+
     void add(Rail &rail, const wire::RailRecord &remote);
 
     Connection       &connection_;
@@ -99,6 +126,7 @@ private:
     bool              streams_     = false;
     bool              written_in_place_ = false;
     bool              planned_     = false; /* what waits */
+    unsigned          unconfirmed_ = 0; /* paths with such a notice */
 };
 
 } // namespace fuselink

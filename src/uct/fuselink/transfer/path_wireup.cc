@@ -145,6 +145,7 @@ void PathWireup::take_reply(const wire::RailAddr       &message,
         return;
     }
     path->state = Path::State::Ready;
+    room_.await_connection(*path);
     pump_.pump();
 }
 

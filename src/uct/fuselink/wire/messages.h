@@ -263,7 +263,7 @@ struct PathBroken {
     uint8_t       rail;   /* of the receiver, */
     uint8_t       from;   /* and of the sender */
     uint8_t       family; /* of a stream, where it began: 4 or 6; 0: not known */
-    uint8_t       reserved;
+    uint8_t       silent; /* not 0: for nothing is heard of the wire */
     uint32_t      next;   /* number of the path's next chunk */
     uint8_t       ip[16]; /* family 4: the first four */
     uint16_t      port;

@@ -39,7 +39,7 @@ public:
         if (find(candidate.own, candidate.remote) != size()) {
             return false;
         }
-        entries_.push_back({candidate, false});
+        entries_.push_back({candidate, false, false});
         return true;
     }
 
@@ -73,6 +73,8 @@ public:
         }
         return best;
     }
+    /** Nothing is heard of its wire, or something is: the others first. */
+    void set_silent(size_t at, bool silent) { entries_[at].silent = silent; }
     /** It is tried from now on. */
     void note_tried(size_t at)
     {
@@ -95,6 +97,7 @@ private:
     struct Entry {
         Candidate candidate;
         bool      tried;
+        bool      silent = false;
     };
 
     /* size() if it is not there. */
@@ -108,10 +111,10 @@ private:
         }
         return size();
     }
-    std::tuple<bool, bool, bool, bool> rank(size_t at) const
+    std::tuple<bool, bool, bool, bool, bool> rank(size_t at) const
     {
         const Candidate &candidate = entries_[at].candidate;
-        return {at == last_, candidate.standby, candidate.routed_by_ip,
+        return {entries_[at].silent, at == last_, candidate.standby, candidate.routed_by_ip,
                 candidate.far};
     }
 

@@ -74,4 +74,13 @@ void Candidates::add(Rail &rail, const wire::RailRecord &remote)
     }
 }
 
+void Candidates::look_at_wires()
+{
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        const Candidate &one = candidates_[i];
+        order_.set_silent(i, rails_.wires().between(*one.rail, one.remote)
+                                 .evidence.silent());
+    }
+}
+
 } // namespace fuselink

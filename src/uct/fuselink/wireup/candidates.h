@@ -33,7 +33,7 @@ public:
     };
 
     /** For hellos to the interface `peer`. */
-    Candidates(const Rails &rails, Network &network, uint64_t peer)
+    Candidates(Rails &rails, Network &network, uint64_t peer)
         : rails_(rails), network_(network), peer_(peer)
     {
     }
@@ -51,13 +51,16 @@ public:
     size_t           size() const { return candidates_.size(); }
     const Candidate &at(size_t i) const { return candidates_[i]; }
 
+    /** Those of which the wire is silent are tried after all others from now on. */
+    void look_at_wires();
+
     CandidateOrder       &order() { return order_; }
     const CandidateOrder &order() const { return order_; }
 
 private:
     Rail *best_own(const wire::RailRecord &remote, bool own_route) const;
 
-    const Rails           &rails_;
+    Rails                 &rails_;
     Network               &network_;
     const uint64_t         peer_;
     std::vector<Candidate> candidates_;

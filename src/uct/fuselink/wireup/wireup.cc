@@ -10,6 +10,11 @@ namespace {
 /* Without a lane, candidates are tried in rounds. The pauses between become longer, up
  * to this: UCX prints a line for each candidate that refuses. */
 constexpr sched::Nanos kLongestPause = sched::Nanos::seconds(1);
+/* The other kernel is to answer a first connection within this time, or another NIC is
+ * tried as well: more than any round trip, and less than the second after which Linux
+ * asks again. */
+constexpr sched::Nanos kContact     = sched::Nanos::millis(400);
+constexpr sched::Nanos kContactLook = sched::Nanos::millis(50);
 /* A peer whose host refuses all of them for so long is no more; */
 constexpr sched::Nanos kRefused = sched::Nanos::millis(500);
 /* and after so long, if not even that. */
@@ -78,6 +83,7 @@ void Wireup::learn(const wire::Hello &hello, const wire::RailTable &table)
 ucs_status_t Wireup::connect_now(bool may_wait)
 {
     channel_.clear(ControlChannel::kConnecting);
+    candidates_.look_at_wires();
     CandidateOrder &order = candidates_.order();
     while ((current_ = order.next()) < candidates_.size()) {
         const auto &candidate = candidates_.at(current_);
@@ -198,8 +204,7 @@ void Wireup::use(uct_ep_h ep)
     if (loss_.since != sched::Nanos()) {
         timer_.await(*this, ConnectTimer::kImpatience);
     } else if (!channel_.rail()->traits().stream) {
-        /* Of a stream the kernel says early enough that it does not come about. */
-        timer_.await(*this);
+        timer_.await(*this); /* of a stream the kernel is asked: watch() */
     }
 }
 
@@ -338,9 +343,12 @@ void Wireup::name_silent()
     const sched::Nanos now = host_.now();
     fallbacks_.for_each_silent([&](const FallbackEps::Fallback &silent) {
         const auto &candidate = candidates_.at(silent.candidate);
+        StreamState state;
         if (candidate.rail->said_silent ||
-            now - silent.since < ConnectTimer::kPatience) {
-            return;
+            now - silent.since < ConnectTimer::kPatience ||
+            (host_.streams().look(silent.ep, state) &&
+             state.phase == StreamState::Phase::Established)) {
+            return; /* or it may be that only its program has not looked */
         }
         candidate.rail->said_silent = true; /* there may be a thousand peers */
         ucs_warn("fuselink: rail %s has no answer from rail %d of peer %016lx "
@@ -454,10 +462,32 @@ void Wireup::on_resume(const wire::Hello &hello)
     channel_.say_seen(); /* on the lane that stays, or on the next */
 }
 
+/* First contact, by a stream. Once the other kernel has answered, the program there
+ * may take its time, unless what we sent then is not acknowledged. But what it answers
+ * may be lost, too: one more connection does no harm. */
+void Wireup::watch_contact(sched::Nanos now)
+{
+    StreamState state;
+    if (now < look_at_contact_ || !host_.streams().look(ep_, state)) {
+        return;
+    }
+    look_at_contact_ = now + kContactLook;
+    const bool silent = state.phase == StreamState::Phase::Connecting ?
+                            now - since_ > kContact :
+                            now - since_ > ConnectTimer::kPatience ||
+                                (state.segments != 0 && state.retransmits >= 2);
+    if (silent) {
+        try_another();
+    }
+}
+
 void Wireup::watch(sched::Nanos now)
 {
     StreamState state;
-    if (searches() && !channel_.taken() && !broke_ && ep_ != nullptr &&
+    if (waits_for_contact()) {
+        watch_contact(now);
+    }
+    if (loss_.since != sched::Nanos() && is_unanswered() &&
         now - search_.since > kSilent &&
         !(host_.streams().look(ep_, state) &&
           state.phase == StreamState::Phase::Established)) {

@@ -84,8 +84,12 @@ public:
         peer_down_ = down;
         on_carrier();
     }
-    /** A lane is looked for in place of one that broke. */
-    bool searches() const { return loss_.since != sched::Nanos(); }
+    /** A lane is looked for in place of one that broke, or the first one while there
+     *  are NICs that were not tried. */
+    bool searches() const
+    {
+        return loss_.since != sched::Nanos() || waits_for_contact();
+    }
     /** From progress, now and then: nobody may tell that nobody answers. */
     void watch(sched::Nanos now);
     /** There was a lane once, and none is to be had any more: why; else UCS_OK. */
@@ -132,6 +136,14 @@ private:
         sched::Nanos pause = sched::Nanos::millis(200); /* before that */
     };
 
+    bool waits_for_contact() const
+    {
+        return is_unanswered() && loss_.since == sched::Nanos() &&
+               channel_.rail()->traits().stream &&
+               candidates_.order().next() != candidates_.size();
+    }
+
+    void         watch_contact(sched::Nanos now);
     ucs_status_t connect_now(bool may_wait);
     ucs_status_t none_left();
     void         begin_round();
@@ -167,6 +179,7 @@ private:
     size_t          current_ = 0;
     uct_ep_h        ep_      = nullptr; /* on which the hello goes, or went */
     sched::Nanos    since_;             /* it was begun */
+    sched::Nanos    look_at_contact_;   /* next */
     bool            broke_   = false;   /* the lane, and there is no other yet */
     bool            told_    = false;   /* inside on_resume() */
     bool            ep_broke_ = false;  /* when it was not the lane any more */
