@@ -67,21 +67,18 @@ void Stream::transmit(unsigned side)
         end.sent_at        = world.time().now();
         end.on_wire       += size;
         end.out->send(size + 40, [this, side, segment] {
-            End &from = ends[side], &to = ends[1 - side];
-            from.on_wire -= segment->size();
+            End &to = ends[1 - side];
             if (to.iface == nullptr || to.ended || !to.process->alive) {
                 fail(side); /* nobody has the socket: a reset comes back */
                 return;
             }
-            from.acked        += segment->size();
-            from.busy_acked   += segment->size();
-            to.came           += segment->size();
-            from.acked_at = to.came_at = world.time().now();
-            to.received_bytes += segment->size();
+            const size_t bytes = segment->size();
+            to.came           += bytes;
+            to.came_at         = world.time().now();
+            to.received_bytes += bytes;
             to.received.push_back(std::move(*segment));
             notify(1 - side);
-            notify(side); /* there is room */
-            transmit(side);
+            arrived(side, bytes);
         });
         if (reset_in[side] != SIZE_MAX) {
             reset_in[side] -= std::min(reset_in[side], size);
@@ -98,6 +95,62 @@ void Stream::transmit(unsigned side)
             notify(1 - side);
         });
     }
+}
+
+/* The other kernel acknowledges at once what has arrived; that may be lost. */
+void Stream::arrived(unsigned side, size_t bytes)
+{
+    End &end     = ends[side];
+    end.unheard += bytes;
+    if (!ends[1 - side].out->is_silent()) {
+        hear(side);
+    } else if (end.unheard == bytes) {
+        end.unheard_since = world.time().now();
+        ask_again(side, world.profile().send_again);
+    }
+}
+
+void Stream::hear(unsigned side)
+{
+    End &end          = ends[side];
+    end.on_wire      -= std::min(end.on_wire, end.unheard);
+    end.acked        += end.unheard;
+    end.busy_acked   += end.unheard;
+    end.acked_at      = world.time().now();
+    end.unheard       = 0;
+    end.unheard_tries = 0;
+    notify(side); /* there is room */
+    transmit(side);
+}
+
+/* As long as it has patience. What comes twice is acknowledged again. */
+void Stream::ask_again(unsigned side, Instant pause)
+{
+    world.time().after(pause, [weak = weak_from_this(), side, pause] {
+        auto self = weak.lock();
+        if (!self || self->ends[side].unheard == 0) {
+            return;
+        }
+        End          &end     = self->ends[side];
+        World        &world   = self->world;
+        const Instant now     = world.time().now();
+        const Instant again   = world.profile().send_again;
+        if (!end.out->is_silent() && !self->ends[1 - side].out->is_silent()) {
+            self->hear(side);
+        } else if (now - end.unheard_since > world.profile().patience) {
+            world.count(Count::GaveUp);
+            self->fail(side);
+        } else {
+            ++end.unheard_tries;
+            end.sent_at = now;
+            self->ask_again(side, std::min(2 * pause, 8 * again));
+        }
+    });
+}
+
+void Stream::forget_wire(unsigned side)
+{
+    ends[side].on_wire = ends[side].unheard = 0;
 }
 
 Stream::Segment Stream::read(unsigned side)
@@ -136,6 +189,14 @@ void Stream::close(unsigned side)
     end.iface = nullptr;
     end.ep    = nullptr;
     end.closed = true;
+    /* If the end of it does not arrive, the other kernel asks now and then whether the
+     * connection is alive, as UCX has it do. */
+    world.time().after(world.profile().keepalive, [weak = weak_from_this(), side] {
+        auto self = weak.lock();
+        if (self && self->ends[1 - side].iface != nullptr) {
+            self->fail(1 - side);
+        }
+    });
     if (!end.received.empty()) { /* nobody will read it: a reset */
         end.received.clear();
         end.received_bytes = 0;
@@ -159,7 +220,7 @@ void Stream::fail(unsigned side)
     end.to_send.clear();
     end.to_send_bytes = 0;
     end.out->cut();
-    end.on_wire = 0;
+    forget_wire(side);
     notify(side);
 }
 
@@ -199,7 +260,7 @@ void Stream::reset(unsigned side)
         ends[side].out->hold(hold_for[side]);
     }
     ends[1 - side].out->cut();
-    ends[1 - side].on_wire = 0;
+    forget_wire(1 - side);
     ends[side].to_send.clear();
     ends[side].to_send_bytes = 0;
     /* What is on its way comes first. */

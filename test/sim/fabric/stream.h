@@ -60,6 +60,12 @@ struct Stream : std::enable_shared_from_this<Stream> {
         unsigned puts_open = 0; /* sent, not acknowledged */
         bool   ended   = false; /* at once, by its own process */
 
+        /* Arrived, and the way back is silent: bytes, since when, and how often they
+         * were sent again. */
+        size_t   unheard = 0;
+        Instant  unheard_since = 0;
+        unsigned unheard_tries = 0;
+
         /* What the kernel counts, for those who ask. */
         uint64_t acked = 0, came = 0;       /* bytes since the beginning */
         Instant  acked_at = 0, sent_at = 0, came_at = 0;
@@ -91,6 +97,10 @@ struct Stream : std::enable_shared_from_this<Stream> {
     void reset_after(unsigned side, size_t bytes);
 
     void    lose_notice(unsigned side);
+    void    arrived(unsigned side, size_t bytes);
+    void    hear(unsigned side);
+    void    ask_again(unsigned side, Instant pause);
+    void    forget_wire(unsigned side);
     void    transmit(unsigned side);
     void    fail(unsigned side);
     bool    ready(unsigned side) const;

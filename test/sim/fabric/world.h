@@ -57,6 +57,7 @@ struct Profile {
     size_t   segment = 4096;     /* of bulk data on a wire */
     Instant  patience = 4 * kSecond; /* of connections, in silence */
     Instant  send_again = 200 * kMillisecond;
+    Instant  keepalive  = 20 * kSecond; /* an end is known without a word by then */
     unsigned short_put = 64, short_message = 64; /* bytes */
     size_t   datagram = 1024;
     size_t   rdma_message = 8192;

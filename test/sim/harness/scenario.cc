@@ -226,9 +226,11 @@ void draw_long_silence(Scenario &s)
 {
     using F = Fault::Kind;
     for (Fault &fault : s.faults) {
-        if ((fault.kind == F::BreakNotice || fault.kind == F::Silent) &&
+        if ((fault.kind == F::BreakNotice || fault.kind == F::Silent ||
+             fault.kind == F::Mute || fault.kind == F::Deaf) &&
             Random(s.seed, 50'000 + fault.number).one_in(2)) {
-            fault.kind = fault.kind == F::Silent ? F::Silent : F::SilentNotice;
+            fault.kind = fault.kind == F::BreakNotice ? F::SilentNotice :
+                                                        fault.kind;
             fault.time = 600 * kSecond;
             s.profile.patience = 900 * kSecond;
             return;
@@ -376,7 +378,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_heavy(seed, s);
     draw_watching(seed, s);
     draw_cables(seed, s);
-    if (wires == Wires::Tcp && s.nics > 1 && weather != kHard) {
+    if (wires == Wires::Tcp && s.nics > 1) {
         draw_long_silence(s);
     }
     return s;

@@ -227,7 +227,9 @@ void Session::check_silent()
         way = false;
         expect(until(10 * kSecond, true, [&] { return sender_->is_calm(); }),
                "puts do not go on after a silence");
-        expect(look().retransmits == 0, "it still tries");
+        expect(until(10 * kSecond, true,
+                     [&] { return look().retransmits == 0; }),
+               "it still tries");
     }
 }
 

@@ -79,7 +79,8 @@ bool SimStreamControl::look(uct_ep *ep, StreamState &state)
         (end.on_wire + profile.segment - 1) / profile.segment);
     state.acked       = end.acked;
     state.received    = end.came;
-    state.retransmits = state.backoff = end.out->tries();
+    state.retransmits = state.backoff = std::max(end.out->tries(),
+                                                 end.unheard_tries);
     state.window      = static_cast<uint32_t>(
         room - std::min(room, other.received_bytes));
     if (state.window_shut() && state.phase == StreamState::Phase::Established) {

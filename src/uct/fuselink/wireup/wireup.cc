@@ -165,16 +165,18 @@ sched::Nanos Wireup::patience() const
     return silent ? kSilent : kRefused;
 }
 
-/* After so long without an answer. At first the peer may just not look yet, and who
- * connects a stream waits for its program, too: there the kernel decides. */
+/* After so long without an answer. Where a kernel has answered, the program there may
+ * just not look yet. Datagrams tell nothing of that, so at first they are waited for. */
 bool Wireup::is_hopeless(sched::Nanos time) const
 {
     bool waits = false;
     fallbacks_.for_each_silent([&](const FallbackEps::Fallback &silent) {
         StreamState state;
-        waits |= loss_.since == sched::Nanos() ||
-                 (host_.streams().look(silent.ep, state) &&
-                  state.phase == StreamState::Phase::Established);
+        if (host_.streams().look(silent.ep, state)) {
+            waits |= state.phase == StreamState::Phase::Established;
+        } else {
+            waits |= loss_.since == sched::Nanos();
+        }
     });
     return !waits && time >= patience();
 }
@@ -193,7 +195,8 @@ ucs_status_t Wireup::give_up()
 void Wireup::use(uct_ep_h ep)
 {
     const auto &candidate = candidates_.at(current_);
-    ep_ = ep;
+    ep_      = ep;
+    contact_ = {};
     channel_.open(ep, *candidate.rail, candidate.remote.index,
                   ControlChannel::limits_of(candidate.rail->hello()));
     say_hello();
@@ -468,16 +471,20 @@ void Wireup::on_resume(const wire::Hello &hello)
 void Wireup::watch_contact(sched::Nanos now)
 {
     StreamState state;
-    if (now < look_at_contact_ || !host_.streams().look(ep_, state)) {
+    if (now < contact_.look || !host_.streams().look(ep_, state)) {
         return;
     }
-    look_at_contact_ = now + kContactLook;
-    const bool silent = state.phase == StreamState::Phase::Connecting ?
+    contact_.look     = now + kContactLook;
+    contact_.answered = state.phase != StreamState::Phase::Connecting;
+    const bool silent = !contact_.answered ?
                             now - since_ > kContact :
                             now - since_ > ConnectTimer::kPatience ||
                                 (state.segments != 0 && state.retransmits >= 2);
-    if (silent) {
+    if (silent && candidates_.order().next() != candidates_.size()) {
         try_another();
+    } else if (!contact_.answered && now - since_ > kSilent &&
+               is_hopeless(now - since_)) {
+        conn_.fail(no_answer());
     }
 }
 

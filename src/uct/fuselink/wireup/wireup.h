@@ -140,10 +140,16 @@ private:
     {
         return is_unanswered() && loss_.since == sched::Nanos() &&
                channel_.rail()->traits().stream &&
-               candidates_.order().next() != candidates_.size();
+               (!contact_.answered ||
+                candidates_.order().next() != candidates_.size());
     }
 
     void         watch_contact(sched::Nanos now);
+    struct Contact { /* by a stream */
+        sched::Nanos look;             /* at its kernel, next */
+        bool         answered = false; /* the other kernel has */
+    };
+
     ucs_status_t connect_now(bool may_wait);
     ucs_status_t none_left();
     void         begin_round();
@@ -179,7 +185,7 @@ private:
     size_t          current_ = 0;
     uct_ep_h        ep_      = nullptr; /* on which the hello goes, or went */
     sched::Nanos    since_;             /* it was begun */
-    sched::Nanos    look_at_contact_;   /* next */
+    Contact         contact_;           /* where that is the first */
     bool            broke_   = false;   /* the lane, and there is no other yet */
     bool            told_    = false;   /* inside on_resume() */
     bool            ep_broke_ = false;  /* when it was not the lane any more */
