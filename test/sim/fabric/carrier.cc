@@ -62,4 +62,11 @@ void SimCarrier::raise(unsigned node)
     }
 }
 
+int SimCarrier::holder(uint8_t                        family,
+                       const std::array<uint8_t, 16> &address) const
+{
+    const int ifindex = address[1] + 1;
+    return has(ifindex, family, address) ? ifindex : 0;
+}
+
 } // namespace fuselink::sim

@@ -176,6 +176,31 @@ int addresses()
     return kGood;
 }
 
+/* It comes back with another number. */
+int taken_away()
+{
+    const Ip    ip{10, 9, 8, 7};
+    std::string error;
+    WANT(run("ip link add a0 type veth peer name b0 && ip link set b0 up && "
+             "ip link set a0 up && ip address add 10.9.8.7/24 dev a0"));
+    const int a       = static_cast<int>(if_nametoindex("a0"));
+    auto      carrier = NetlinkCarrier::open(error);
+    WANT(carrier != nullptr && carrier->holder(4, ip) == a);
+    WANT(carrier->holder(4, Ip{10, 9, 8, 8}) == 0);
+    WANT(run("ip link del a0"));
+    WANT(becomes_true(*carrier, [&] { return carrier->holder(4, ip) == 0; }));
+    WANT(run("ip link add c0 type veth peer name d0 && "
+             "ip link add a0 type veth peer name b0 && ip link set b0 up && "
+             "ip link set a0 up && ip address add 10.9.8.7/24 dev a0"));
+    const int again = static_cast<int>(if_nametoindex("a0"));
+    WANT(again != a);
+    WANT(becomes_true(*carrier, [&] {
+        return carrier->holder(4, ip) == again && carrier->carries(again);
+    }));
+    WANT(!carrier->has(a, 4, ip) && !carrier->carries(a));
+    return kGood;
+}
+
 /* It reads no more often than it says. */
 int pauses()
 {
@@ -239,6 +264,11 @@ TEST(NetlinkCarrier, HearsOfLinks)
 TEST(NetlinkCarrier, HearsOfAddresses)
 {
     RUN_IN_NAMESPACE(addresses);
+}
+
+TEST(NetlinkCarrier, FindsAnAddressThatHasMoved)
+{
+    RUN_IN_NAMESPACE(taken_away);
 }
 
 TEST(NetlinkCarrier, PausesBetweenLooks)

@@ -57,7 +57,7 @@ void Engine::note_carrier()
     uint16_t down    = 0;
     bool     changed = false;
     for (const auto &rail : rails_.list()) {
-        const bool carries = carrier_->carries(rail->ifindex());
+        const bool carries = rail->look_at(*carrier_);
         if (carries != rail->carrier) {
             rail->carrier = carries;
             changed       = true;

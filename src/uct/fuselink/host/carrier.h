@@ -39,6 +39,10 @@ public:
     virtual bool has(int ifindex, uint8_t family,
                      const std::array<uint8_t, 16> &address) const = 0;
 
+    /** The interface that has this address; 0: none. */
+    virtual int holder(uint8_t                        family,
+                       const std::array<uint8_t, 16> &address) const = 0;
+
     /** Readable when look() would hear something, pause or not. */
     virtual int event_fd() const = 0;
 };

@@ -240,4 +240,16 @@ bool NetlinkCarrier::has(int ifindex, uint8_t family,
     return link != links.end() && link->second.addresses.count(wanted) != 0;
 }
 
+int NetlinkCarrier::holder(uint8_t                        family,
+                           const std::array<uint8_t, 16> &address) const
+{
+    const auto &links = asking_ == Asking::Nothing ? links_ : before_;
+    for (const auto &[ifindex, link] : links) {
+        if (has(ifindex, family, address)) {
+            return ifindex;
+        }
+    }
+    return 0;
+}
+
 } // namespace fuselink

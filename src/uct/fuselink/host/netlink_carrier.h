@@ -29,6 +29,8 @@ public:
 
     bool look(sched::Nanos now) override;
     bool carries(int ifindex) const override;
+    int  holder(uint8_t                        family,
+                const std::array<uint8_t, 16> &address) const override;
     bool has(int ifindex, uint8_t family,
              const std::array<uint8_t, 16> &address) const override;
     int  event_fd() const override { return fd_; }

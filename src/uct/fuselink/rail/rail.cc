@@ -123,6 +123,18 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
     return UCS_OK;
 }
 
+bool Rail::look_at(const Carrier &carrier)
+{
+    if (net_.family != 0 && !carrier.has(ifindex_, net_.family, net_.bytes)) {
+        const int holder = carrier.holder(net_.family, net_.bytes);
+        if (holder == 0) {
+            return false;
+        }
+        ifindex_ = holder;
+    }
+    return carrier.carries(ifindex_);
+}
+
 /* Says why not, once, with the setting that is the likely reason. */
 bool Rail::suitable() const
 {

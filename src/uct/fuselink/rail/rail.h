@@ -2,6 +2,7 @@
 #ifndef FUSELINK_RAIL_RAIL_H
 #define FUSELINK_RAIL_RAIL_H
 
+#include "../host/carrier.h"
 #include "../host/network.h"
 #include "../sched/nic.h"
 #include "../watch/traffic.h"
@@ -61,7 +62,9 @@ public:
      *  microsecond more for the first bytes, as good as nothing for a chunk. So
      *  it decides only where the rails are equal otherwise. */
     sched::Nanos far_overhead() const { return sched::Nanos(near_ ? 0 : 1000); }
-    int    ifindex() const { return ifindex_; }
+    /** Whether its interface has a link, and its address. One that was taken away and
+     *  is back has another number. */
+    bool   look_at(const Carrier &carrier);
 
     /** The rail as peers are told of it. */
     wire::RailRecord record() const;
