@@ -161,3 +161,32 @@ cables_in_turn() {
     done
     end_stream && return "$status"
 }
+
+# Each process has many connections then, and any of them may be what the others wait
+# for.
+cables_silent_in_turn() {
+    local nic status=0
+    start_stream --alltoallv --size 65536 || status=1
+    for nic in 0 1 2 3; do
+        ((status == 0)) || break
+        "$cluster" nic host$((nic % 2)) $nic silent && moves 20 &&
+            plug speaking host$((nic % 2)) nic$nic || status=1
+        "$cluster" nic host$((nic % 2)) $nic speaking
+    done
+    end_stream && return "$status"
+}
+
+# As if it was taken away, and put in again.
+cable_without_address() {
+    local address status
+    address=$("$cluster" exec host0 ip -4 -o address show dev nic2 |
+        awk '{ print $4 }')
+    echo "nic2 of host0 has $address"
+    start_stream && "$cluster" exec host0 ip address del "$address" dev nic2 &&
+        moves 10 && carried_by 30 nic0 nic1 nic3 &&
+        "$cluster" exec host0 ip address add "$address" dev nic2 &&
+        stream_until "nic2 carries nothing" carries nic2 "$(received nic2)"
+    status=$?
+    "$cluster" exec host0 ip address add "$address" dev nic2 2>/dev/null
+    end_stream && return "$status"
+}
