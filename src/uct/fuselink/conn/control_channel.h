@@ -188,6 +188,9 @@ public:
     {
         const auto place = order_.take(lane, number, length);
         if (ucs_unlikely(place != MessageOrder::Place::Next)) {
+            if (lane == order_.lane()) {
+                acknowledged(seen); /* the peer does not say it again */
+            }
             return refuse(place, number);
         }
         if (seen != log_.first_number()) {
