@@ -22,7 +22,7 @@ const char *name_of(Count count)
         "notices_held", "notices_silenced", "held_back", "datagram_errors", "quick_puts", "kept", "from_ends", "gpu_messages", "gpu_puts", "gpu_gets", "copies_out", "copies_in",
         "copies_short", "copies_between", "agent_rounds",
         "copies_failed", "slot_puts", "direct_puts",
-        "unplugged", "streams_ended", "ended_from",
+        "unplugged", "outlived_loss", "streams_ended", "ended_from",
         "heavy", "load_asks", "load_grants", "load_others", "traced", "reports",
         "allowed"};
     static_assert(std::size(names) == static_cast<size_t>(Count::kCount));

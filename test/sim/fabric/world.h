@@ -36,6 +36,7 @@ enum class Count : unsigned {
     CopiesOut, CopiesIn, CopiesShort, CopiesBetween, AgentRounds, CopiesFailed, /* of GPUs */
     SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */
     Unplugged, /* cables */
+    OutlivedLoss, /* operations, of a NIC */
     StreamsEnded, EndedFrom, /* at once, by their own processes */
     Heavy, LoadAsks, LoadGrants, LoadOthers, /* runs with long puts; what is asked of
                                                 and said by their receivers */
@@ -129,6 +130,9 @@ public:
 
     /** Those that there are. */
     std::vector<DatagramEp *> &datagrams() { return datagrams_; }
+
+    /** The first NIC fell silent; 0: none has. */
+    Instant lost_at = 0;
 
     /** So many notices of bulk connections from now on one is held back, until what
      *  it tells of is acknowledged, and then its connection breaks. */

@@ -154,6 +154,7 @@ void Faults::silence(const Fault &fault, bool mute, bool deaf)
     Nic     &nic     = world_.nics(process.node())[fault.nic];
     nic.mute         = nic.mute || mute;
     nic.deaf         = nic.deaf || deaf;
+    note_loss();
     excuse_silence(fault);
     world_.time().after(fault.time, [&nic] { nic.mute = nic.deaf = false; });
 }
@@ -162,6 +163,7 @@ void Faults::unplug(const Fault &fault)
 {
     Nic &nic = world_.nics(world_.processes()[fault.process]->node())[fault.nic];
     world_.plug(nic, false);
+    note_loss();
     excuse_silence(fault);
     world_.time().after(fault.time, [this, &nic] { world_.plug(nic, true); });
 }
@@ -288,6 +290,26 @@ bool Faults::break_pair(const Fault &fault, bool bulk_only)
     return true;
 }
 
+/* All cables are plugged in, and nothing is under way. */
+std::string Faults::not_calm(const Engine &engine)
+{
+    for (const auto &[uuid, peer] : engine.peers().peers()) {
+        if (peer->failed()) {
+            continue;
+        }
+        if (!peer->all_seen()) {
+            return " has messages that are not acknowledged";
+        }
+        for (const auto &path : peer->bulk().paths()) {
+            if (!path->has_link()) {
+                return " believes that a path over " + path->rail.name() +
+                       " has no link";
+            }
+        }
+    }
+    return {};
+}
+
 /* What is counted is zero again when nobody uses it. Else who counts what. */
 std::string Faults::not_calm() const
 {
@@ -305,7 +327,12 @@ std::string Faults::not_calm() const
         if (program->gone()) {
             continue;
         }
-        const Engine &engine = program->rails()->engine();
+        const Engine     &engine = program->rails()->engine();
+        const std::string links  = not_calm(engine);
+        if (!links.empty()) {
+            return "process " + std::to_string(program->process().index()) +
+                   links;
+        }
         for (const auto &rail : engine.rails()) {
             if (!rail->nic.shared().in_flight.is_zero()) {
                 return "process " + std::to_string(program->process().index()) +

@@ -10,6 +10,10 @@
 #include <string>
 #include <vector>
 
+namespace fuselink {
+class Engine;
+}
+
 namespace fuselink::sim {
 
 struct QueuePair;
@@ -35,10 +39,16 @@ public:
 
 private:
     std::string not_calm() const;
+    static std::string not_calm(const Engine &engine);
     void happen(const Fault &fault);
     void silence(const Fault &fault, bool mute, bool deaf);
     void unplug(const Fault &fault);
     void excuse_silence(const Fault &fault);
+    void note_loss()
+    {
+        world_.lost_at = world_.lost_at == 0 ? world_.time().now() :
+                                               world_.lost_at;
+    }
     void break_connection(const Fault &fault, bool bulk_only, Instant pause);
     bool is_bulk(const QueuePair &pair, const QueuePair &peer) const;
     bool break_stream(const Fault &fault, bool bulk_only);

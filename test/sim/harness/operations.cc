@@ -14,6 +14,10 @@ using Kind = Action::Kind;
 /* Of a range that its user has back. */
 constexpr uint64_t kGarbage = 0xdeadbeef;
 
+/* Where of several NICs one falls silent no kernel is waited for, but for one that does
+ * not answer whoever connects for bulk data: he is given one and a half seconds. */
+constexpr Instant kLossBound = 3 * kSecond;
+
 /* Without bytes there may be no key, or what UCX takes for none. */
 uct_rkey_t key_for(const Operation &op, uct_rkey_t rkey)
 {
@@ -389,6 +393,27 @@ void Program::violate(const Operation &op, const std::string &what) const
                              std::to_string(op.length) + " bytes, " + what);
 }
 
+/* Who was in touch with the peer before the loss does not wait for a kernel. */
+void Program::check_time(const Operation &op)
+{
+    Remote       &remote = remotes_.at(op.endpoint->peer);
+    const Instant now    = world_.time().now();
+    if (remote.reached == 0 && op.status == UCS_OK && op.length != 0 &&
+        (is_get(op.action.kind) || may_be_on_gpu(op.action.kind)) &&
+        !is_message(op.action.kind)) {
+        remote.reached = now; /* it has answered */
+    }
+    if (!scenario_.loses_nic || world_.lost_at == 0 || remote.reached == 0 ||
+        remote.reached >= world_.lost_at) {
+        return;
+    }
+    world_.count(Count::OutlivedLoss);
+    if (now - op.begun > kLossBound) {
+        violate(op, "takes " + std::to_string((now - op.begun) / kMillisecond) +
+                        " ms, though another NIC carries");
+    }
+}
+
 void Program::end(Operation &op, ucs_status_t status)
 {
     if (!process_.alive) {
@@ -406,6 +431,7 @@ void Program::end(Operation &op, ucs_status_t status)
     }
     op.state  = Operation::State::Ended;
     op.status = status;
+    check_time(op);
     if (status == UCS_OK) {
         if (is_put(op.action.kind) && op.action.kind != Kind::PutShort &&
             op.action.kind != Kind::PutBcopy) {

@@ -114,6 +114,7 @@ private:
         uct_rkey_bundle_t    key{}, gpu_key{};
         bool                 has_key = false, has_gpu_key = false;
         unsigned             lost = 0; /* connections, after it was gone */
+        Instant              reached = 0; /* the first time */
         Program             *program = nullptr;
     };
 
@@ -131,6 +132,7 @@ private:
     ucs_status_t flush(Operation &op);
     void         prepare(Operation &op);
     void         end(Operation &op, ucs_status_t status);
+    void         check_time(const Operation &op);
     void         check_put(Operation &op);
     void         check_get(Operation &op);
     void         give_back(Operation &op, bool well);

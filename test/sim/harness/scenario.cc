@@ -205,6 +205,36 @@ void draw_watching(uint64_t seed, Scenario &s)
     s.reports = chance.one_in(6);
 }
 
+/* In some runs over streams one NIC is lost, of some nodes, for long enough that their
+ * kernels give up, and nothing else happens: the others carry all, and soon. From chance
+ * of its own, too. */
+void draw_loss(uint64_t seed, Scenario &s)
+{
+    using F = Fault::Kind;
+    Random chance(seed, 82);
+    const bool stay = std::none_of( /* who is gone is waited for, too */
+        s.scripts.begin(), s.scripts.end(), [](const auto &script) {
+            return std::any_of(script.begin(), script.end(),
+                               [](const Action &action) {
+                                   return action.kind == Kind::Leave;
+                               });
+        });
+    s.loses_nic = s.wires == Wires::Tcp && s.nics > 1 && !s.faults.empty() &&
+                  chance.one_in(4) && stay;
+    if (s.loses_nic) {
+        s.profile.patience = 10 * kSecond; /* longer than anybody may wait */
+    }
+    for (Fault &fault : s.faults) {
+        if (s.loses_nic) {
+            Random own(seed, 60'000 + fault.number);
+            fault.kind = own.pick({F::Mute, F::Deaf, F::Silent});
+            fault.nic  = static_cast<unsigned>(seed % s.nics);
+            fault.time = static_cast<Instant>(own.scaled(50'000'000,
+                                                         10'000'000'000));
+        }
+    }
+}
+
 /* Of some NICs that fall silent it is because the cable is pulled. From chance of its
  * own, too. */
 void draw_cables(uint64_t seed, Scenario &s)
@@ -377,6 +407,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     }
     draw_heavy(seed, s);
     draw_watching(seed, s);
+    draw_loss(seed, s);
     draw_cables(seed, s);
     if (wires == Wires::Tcp && s.nics > 1) {
         draw_long_silence(s);

@@ -115,6 +115,7 @@ struct Scenario {
     bool        keeps = false; /* messages, to release them later */
     bool        fair = false; /* nothing happens of which one could warn */
     bool        leaves_in_order = false; /* at the end, one after the other */
+    bool        loses_nic = false; /* one of several, and no other fault */
     bool        heavy = false;   /* some puts are so long that receivers are asked */
     bool        traces = false, reports = false; /* for people */
 

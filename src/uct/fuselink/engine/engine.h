@@ -119,6 +119,7 @@ public:
     const wire::RailTable &table() const { return rails_.table(); }
     const Rails::List     &rails() const { return rails_.list(); }
     const LeftOuts        &left_out() const { return rails_.left_out(); }
+    const PeerTable       &peers() const { return peers_; }
     const EngineSettings  &settings() const { return settings_; }
     Poller                &poller() { return poller_; }
 

@@ -201,6 +201,8 @@ public:
     {
         return !failed() && (silence_.needed() || wireup_.searches());
     }
+    /** It has acknowledged all messages. */
+    bool all_seen() const { return channel_.unseen() == 0; }
     /** What could not be done where it came up: see Connection::defer(). */
     void run_deferred();
 
