@@ -64,6 +64,49 @@ uint64_t nic_key(const std::string &name)
 
 } // namespace
 
+void board::Health::write(const NicHealth &health)
+{
+    state.store(static_cast<uint64_t>(health.state), kRelaxed);
+    until.store(static_cast<uint64_t>(health.until), kRelaxed);
+    since.store(static_cast<uint64_t>(health.since), kRelaxed);
+    paths.store(health.paths, kRelaxed);
+    paths_out.store(health.paths_out, kRelaxed);
+    messages.store(health.messages, kRelaxed);
+    breaks.store(health.breaks, kRelaxed);
+    moves.store(health.moves, kRelaxed);
+    resent.store(health.resent, kRelaxed);
+    out.store(health.out, kRelaxed);
+    longest.store(health.longest, kRelaxed);
+    known.store(1, kRelaxed);
+}
+
+NicHealth board::Health::read(int64_t now) const
+{
+    const auto instant = [](const Word &word) {
+        return static_cast<int64_t>(word.load(kRelaxed));
+    };
+    const auto at_most = [](const Word &word, uint64_t most) {
+        return std::min(word.load(kRelaxed), most);
+    };
+    NicHealth health;
+    health.state = static_cast<NicState>(at_most(
+        state, static_cast<uint64_t>(NicState::Down)));
+    const int64_t rests = instant(until);
+    health.until = rests > now ?
+                       std::min(rests, now + Board::kLongestRest) : 0;
+    const int64_t began = instant(since);
+    health.since     = began > 0 && began <= now ? began : 0;
+    health.paths     = at_most(paths, Board::kMostEvents);
+    health.paths_out = at_most(paths_out, health.paths);
+    health.messages  = at_most(messages, Board::kMostEvents);
+    health.breaks    = at_most(breaks, Board::kMostEvents);
+    health.moves     = at_most(moves, Board::kMostEvents);
+    health.resent    = at_most(resent, Board::kMostBytes);
+    health.out       = at_most(out, Board::kMostTime);
+    health.longest   = at_most(longest, Board::kMostTime);
+    return health;
+}
+
 std::shared_ptr<Board> Board::open(std::string &error)
 {
     static std::mutex           lock;
@@ -156,6 +199,12 @@ void Board::clear(unsigned seat)
                 cell.borrowed.store(0, kRelaxed);
                 cell.stamp.store(0, kRelaxed);
             }
+        }
+    }
+    for (auto &health : segment_->health[seat]) {
+        if (health.known.load(kRelaxed) != 0) {
+            health.write({});
+            health.known.store(0, kRelaxed);
         }
     }
     s.nics.store(0, kRelaxed);
@@ -311,6 +360,7 @@ std::vector<Board::Occupant> Board::occupants(int64_t now) const
                 use.own       = (own >> nic & 1) != 0;
                 who.uses.push_back(use);
             }
+            who.health.push_back({nic, segment_->health[i][nic].read(now)});
         }
         found.push_back(std::move(who));
     }

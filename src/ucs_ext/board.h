@@ -2,6 +2,7 @@
 #ifndef FUSELINK_UCS_EXT_BOARD_H
 #define FUSELINK_UCS_EXT_BOARD_H
 
+#include "nic_health.h"
 #include "processes.h"
 #include "shared_segment.h"
 
@@ -57,6 +58,13 @@ public:
      *  which it computes. In ns. */
     static constexpr int64_t kRecent = 200'000'000;
 
+    /** Connections that broke rest no longer, ns; see NicHealth. */
+    static constexpr int64_t kLongestRest = 3'600'000'000'000;
+
+    /** No count of events, and no time in ns, that is read is larger. */
+    static constexpr uint64_t kMostEvents = uint64_t{1} << 32;
+    static constexpr uint64_t kMostTime   = uint64_t{1} << 60;
+
     /** A process of another PID namespace, whose end we cannot see, is not
      *  listed, and loses its seat, after so long without a sign of life, ns.
      *  If it is only silent it takes another when it has something to say. */
@@ -107,6 +115,10 @@ public:
         bool      active;
         bool      own;
     };
+    struct Health {
+        unsigned  nic;
+        NicHealth health;
+    };
     struct Occupant {
         unsigned         seat;
         ProcessId        process;
@@ -115,6 +127,7 @@ public:
         uint64_t         job;
         Priority         priority;
         std::vector<Use> uses;
+        std::vector<Health> health; /* of each NIC */
     };
 
     /** NICs of this network namespace that somebody uses. */

@@ -24,7 +24,7 @@ inline constexpr unsigned kSeats = 512;
 inline constexpr unsigned kNameWords = 4;
 
 /* Another layout has another magic, and so another segment. */
-inline constexpr uint64_t kMagic = 0x66756c42'00000001; /* "fulB", version */
+inline constexpr uint64_t kMagic = 0x66756c42'00000002; /* "fulB", version */
 
 /* A NIC of a network namespace. Entered by whoever uses it first, and only replaced
  * when nobody uses it and room is needed. */
@@ -86,15 +86,38 @@ struct alignas(64) Cell {
     }
 };
 
+/* What has failed on one NIC, as a seat has met it. Written by that seat only, when
+ * something changes. For people who look: see NicHealth. */
+struct alignas(64) Health {
+    Word known; /* 0: nothing was ever written here */
+    Word state;
+    Word until;
+    Word since;
+    Word paths;
+    Word paths_out;
+    Word messages;
+    Word breaks;
+    Word moves;
+    Word resent;
+    Word out;
+    Word longest;
+
+    void      write(const NicHealth &health);
+    /** Bounded, whatever is here. */
+    NicHealth read(int64_t now) const;
+};
+
 struct Segment {
     alignas(64) SharedSegment::Header header;
     Word seats_used; /* no seat beyond so many was ever taken */
     Nic  nics[kNics];
     Seat seats[kSeats];
     Cell cells[kSeats][kNics][2];
+    Health health[kSeats][kNics];
 };
 
-static_assert(sizeof(Nic) == 64 && sizeof(Seat) == 128 && sizeof(Cell) == 64);
+static_assert(sizeof(Nic) == 64 && sizeof(Seat) == 128 && sizeof(Cell) == 64 &&
+              sizeof(Health) == 128);
 
 } // namespace fuselink::board
 

@@ -90,12 +90,16 @@ BoardSeat::~BoardSeat()
     }
 }
 
-/* Null for a NIC that found no place on the board, and if another sits here by
- * now. */
+/* Not for a NIC that found no place on the board, and if another sits here by now. */
+bool BoardSeat::ours(int nic) const
+{
+    return nic >= 0 && !lost_ &&
+           board_->segment_->seats[index_].owner.load(kRelaxed) == self_;
+}
+
 board::Cell *BoardSeat::cell(int nic, Direction direction) const
 {
-    if (nic < 0 || lost_ ||
-        board_->segment_->seats[index_].owner.load(kRelaxed) != self_) {
+    if (!ours(nic)) {
         return nullptr;
     }
     return &board_->segment_->cells[index_][nics_[static_cast<size_t>(nic)]]
@@ -170,6 +174,14 @@ void BoardSeat::set_in_flight(int nic, Direction direction, uint64_t bytes,
     }
     c->in_flight.store(bytes, kRelaxed);
     c->stamp.store(static_cast<uint64_t>(now), kRelaxed);
+}
+
+void BoardSeat::set_health(int nic, const NicHealth &health)
+{
+    if (ours(nic)) {
+        board_->segment_->health[index_][nics_[static_cast<size_t>(nic)]].write(
+            health);
+    }
 }
 
 void BoardSeat::read(Direction direction, int64_t now,

@@ -62,6 +62,9 @@ public:
     void set_in_flight(int nic, Direction direction, uint64_t bytes,
                        int64_t now);
 
+    /** What has failed there, for people who look. */
+    void set_health(int nic, const NicHealth &health);
+
     /** Adds up what the others have in one direction; one entry per NIC, in
      *  the order of add_nic(). A few nanoseconds per seat and NIC. */
     void read(Direction direction, int64_t now, std::vector<Load> &loads) const;
@@ -78,6 +81,7 @@ public:
 private:
     BoardSeat() = default;
 
+    bool         ours(int nic) const;
     board::Cell *cell(int nic, Direction direction) const;
     void         enter(int64_t now);
 

@@ -96,6 +96,13 @@ Reading read_boards(const std::vector<std::shared_ptr<const Board>> &boards,
                                          use.completed, use.borrowed,
                                          use.active, use.own});
             }
+            for (const auto &[number, health] : who.health) {
+                auto nic = names[i].find(number);
+                if (nic != names[i].end()) {
+                    reading.rails.push_back({place, places[nic->second],
+                                             health});
+                }
+            }
             if (here) {
                 reading.processes.push_back(
                     describe(who, boards[i]->owner(), user));
@@ -103,6 +110,19 @@ Reading read_boards(const std::vector<std::shared_ptr<const Board>> &boards,
         }
     }
     return reading;
+}
+
+double Reading::Rail::rests(int64_t now) const
+{
+    return health.until > now ?
+               static_cast<double>(health.until - now) * 1e-9 : 0;
+}
+
+double Reading::Rail::out(int64_t now) const
+{
+    const int64_t open = health.since != 0 && now > health.since ?
+                             now - health.since : 0;
+    return (static_cast<double>(health.out) + static_cast<double>(open)) * 1e-9;
 }
 
 const char *direction_name(Direction direction)

@@ -47,11 +47,24 @@ struct Reading {
         bool      own       = false; /* it is the process's own NIC */
     };
 
+    /** What has failed on a NIC, as a process has met it. */
+    struct Rail {
+        size_t    process = 0; /* index */
+        size_t    nic     = 0; /* index */
+        NicHealth health;
+
+        /** Connections that broke are not tried again for so long, seconds. */
+        double rests(int64_t now) const;
+        /** Something was out for so long in all, seconds. */
+        double out(int64_t now) const;
+    };
+
     int64_t              at = 0; /* Board::now() */
     size_t               boards = 0;
     std::vector<Nic>     nics; /* in the order of their names */
     std::vector<Process> processes;
     std::vector<Flow>    flows;
+    std::vector<Rail>    rails;
 };
 
 Reading read_boards(const std::vector<std::shared_ptr<const Board>> &boards,

@@ -64,6 +64,24 @@ void add_line(Json &json, const Traffic::Line &line)
     json.end_array().end_object();
 }
 
+void add_rail(Json &json, const Reading &reading, const Reading::Rail &rail)
+{
+    const NicHealth &health = rail.health;
+    json.begin_object().field("nic", reading.nics[rail.nic].name);
+    identify(json, reading.processes[rail.process]);
+    json.field("state", nic_state_name(health.state));
+    json.field("rests_seconds", rail.rests(reading.at));
+    json.field("paths", health.paths).field("paths_out", health.paths_out);
+    json.field("message_peers", health.messages);
+    json.field("path_breaks", health.breaks);
+    json.field("message_moves", health.moves);
+    json.field("resent_bytes", health.resent);
+    json.field("out_seconds", rail.out(reading.at));
+    json.field("longest_wait_seconds",
+               static_cast<double>(health.longest) * 1e-9);
+    json.end_object();
+}
+
 } // namespace
 
 std::string show_json(const Reading &reading, const Traffic &traffic)
@@ -75,6 +93,10 @@ std::string show_json(const Reading &reading, const Traffic &traffic)
     json.key("nics").begin_array();
     for (const auto &line : traffic.lines) {
         add_line(json, line);
+    }
+    json.end_array().key("rails").begin_array();
+    for (const auto &rail : reading.rails) {
+        add_rail(json, reading, rail);
     }
     json.end_array().key("processes").begin_array();
     for (size_t i = 0; i < reading.processes.size(); ++i) {

@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "show.h"
 
+#include "../../ucs_ext/text_table.h"
+
 #include <initializer_list>
 #include <string_view>
 
@@ -21,17 +23,25 @@ public:
     }
     void sample(std::initializer_list<Label> labels, uint64_t value)
     {
+        sample(labels, std::to_string(value));
+    }
+    void sample(std::initializer_list<Label> labels, double value)
+    {
+        sample(labels, format("%.3f", value));
+    }
+    const std::string &text() const { return text_; }
+
+private:
+    void sample(std::initializer_list<Label> labels, const std::string &value)
+    {
         text_ += name_;
         char before = '{';
         for (const auto &[label, what] : labels) {
             text_ += before + std::string(label) + "=\"" + escape(what) + "\"";
             before = ',';
         }
-        text_ += (before == ',' ? "} " : " ") + std::to_string(value) + "\n";
+        text_ += (before == ',' ? "} " : " ") + value + "\n";
     }
-    const std::string &text() const { return text_; }
-
-private:
     static std::string escape(const std::string &value)
     {
         std::string result;
@@ -68,6 +78,66 @@ void flows(Exposition &out, const Reading &reading, Get &&get)
     }
 }
 
+/* One of the numbers of what has failed for each process on each NIC. */
+template <typename Get>
+void rails(Exposition &out, const Reading &reading, Get &&get)
+{
+    for (const auto &rail : reading.rails) {
+        const auto &process = reading.processes[rail.process];
+        out.sample({{"nic", reading.nics[rail.nic].name},
+                    {"user", process.user},
+                    {"program", process.program},
+                    {"job", process.job},
+                    {"rank", process.rank},
+                    {"pid", std::to_string(process.pid)},
+                    {"seat", std::to_string(process.seat)}},
+                   get(rail));
+    }
+}
+
+void failures(Exposition &out, const Reading &reading)
+{
+    using Rail = Reading::Rail;
+    out.metric("fuselink_rail_state", "gauge",
+               "A NIC as a process finds it: 0 up, 1 broken, 2 silent, 3 no "
+               "carrier.");
+    rails(out, reading, [](const Rail &rail) {
+        return static_cast<uint64_t>(rail.health.state);
+    });
+    out.metric("fuselink_rail_rests_seconds", "gauge",
+               "For so long connections that broke are not tried again.");
+    rails(out, reading,
+          [&](const Rail &rail) { return rail.rests(reading.at); });
+    out.metric("fuselink_rail_paths", "gauge",
+               "Ways for bulk data over the NIC, of a process.");
+    rails(out, reading, [](const Rail &rail) { return rail.health.paths; });
+    out.metric("fuselink_rail_paths_out", "gauge",
+               "The part of fuselink_rail_paths that does not work.");
+    rails(out, reading, [](const Rail &rail) { return rail.health.paths_out; });
+    out.metric("fuselink_rail_message_peers", "gauge",
+               "Peers whose messages a process has on the NIC.");
+    rails(out, reading, [](const Rail &rail) { return rail.health.messages; });
+    out.metric("fuselink_path_breaks_total", "counter",
+               "Paths over the NIC that worked and broke.");
+    rails(out, reading, [](const Rail &rail) { return rail.health.breaks; });
+    out.metric("fuselink_message_moves_total", "counter",
+               "Peers whose messages went to another NIC, as this one failed.");
+    rails(out, reading, [](const Rail &rail) { return rail.health.moves; });
+    out.metric("fuselink_resent_bytes_total", "counter",
+               "Bytes that were sent again, because they were on this NIC when "
+               "a path or the messages of a peer broke.");
+    rails(out, reading, [](const Rail &rail) { return rail.health.resent; });
+    out.metric("fuselink_rail_out_seconds_total", "counter",
+               "Time with something of the NIC out.");
+    rails(out, reading, [&](const Rail &rail) { return rail.out(reading.at); });
+    out.metric("fuselink_rail_longest_wait_seconds", "gauge",
+               "The longest time from a break on the NIC until the peer had "
+               "answered on it.");
+    rails(out, reading, [](const Rail &rail) {
+        return static_cast<double>(rail.health.longest) * 1e-9;
+    });
+}
+
 } // namespace
 
 std::string show_prometheus(const Reading &reading)
@@ -89,7 +159,7 @@ std::string show_prometheus(const Reading &reading)
                "1 if the NIC has a carrier, 0 if its cable is out.");
     for (const auto &nic : reading.nics) {
         if (nic.carrier) {
-            out.sample({{"nic", nic.name}}, *nic.carrier);
+            out.sample({{"nic", nic.name}}, uint64_t{*nic.carrier});
         }
     }
     out.metric("fuselink_nic_total_bytes_total", "counter",
@@ -115,6 +185,7 @@ std::string show_prometheus(const Reading &reading)
                "Bulk data that a process has on its way over the NIC.");
     flows(out, reading,
           [](const Reading::Flow &flow) { return flow.in_flight; });
+    failures(out, reading);
     return out.text();
 }
 

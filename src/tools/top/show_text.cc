@@ -3,6 +3,7 @@
 
 #include "../../ucs_ext/text_table.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace fuselink::top {
@@ -48,6 +49,64 @@ std::string users(const Traffic::Line &line)
     return more != 0 ? text + format(", %zu more", more) : text;
 }
 
+/* What all processes together have met on a NIC. */
+struct Health {
+    NicState state = NicState::Up;
+    double   rests = 0, out = 0, longest = 0; /* seconds */
+    uint64_t paths = 0, paths_out = 0, messages = 0, breaks = 0, moves = 0;
+    uint64_t resent = 0;
+
+    void add(const Reading::Rail &rail, int64_t now)
+    {
+        state      = std::max(state, rail.health.state);
+        rests      = std::max(rests, rail.rests(now));
+        out        = std::max(out, rail.out(now));
+        longest    = std::max(longest,
+                              static_cast<double>(rail.health.longest) * 1e-9);
+        paths     += rail.health.paths;
+        paths_out += rail.health.paths_out;
+        messages  += rail.health.messages;
+        breaks    += rail.health.breaks;
+        moves     += rail.health.moves;
+        resent    += rail.health.resent;
+    }
+};
+
+std::string seconds(double time)
+{
+    return time <= 0 ? "-" : format(time < 10 ? "%.2f s" : "%.0f s", time);
+}
+
+std::string state(const Health &health, const Reading::Nic &nic)
+{
+    std::string text = nic_state_name(health.state);
+    text += nic.carrier.value_or(true) ? "" : " (no carrier)";
+    return text + (health.rests > 0 ? ", rests " + seconds(health.rests) : "");
+}
+
+std::string failures(const Reading &reading)
+{
+    using enum TextTable::Align;
+    std::vector<Health> nics(reading.nics.size());
+    for (const auto &rail : reading.rails) {
+        nics[rail.nic].add(rail, reading.at);
+    }
+    TextTable table({{"NIC", Left}, {"STATE", Left}, {"PATHS OUT"},
+                     {"MESSAGES OF"}, {"BREAKS"}, {"MOVES"}, {"SENT AGAIN"},
+                     {"OUT"}, {"LONGEST WAIT"}});
+    for (size_t i = 0; i < nics.size(); ++i) {
+        const Health &nic = nics[i];
+        table.add({reading.nics[i].name, state(nic, reading.nics[i]),
+                   format("%lu of %lu", nic.paths_out, nic.paths),
+                   format("%lu peer%s", nic.messages,
+                          nic.messages == 1 ? "" : "s"),
+                   std::to_string(nic.breaks), std::to_string(nic.moves),
+                   format_bytes(nic.resent), seconds(nic.out),
+                   seconds(nic.longest)});
+    }
+    return table.text();
+}
+
 std::string own_nics(const Reading &reading, size_t process)
 {
     std::string text;
@@ -80,6 +139,7 @@ std::string show_text(const Reading &reading, const Traffic &traffic)
         return text + "no load board here that you may read: nobody uses "
                       "fuselink with UCX_FUSELINK_BOARD=y\n";
     }
+    text += "\n" + failures(reading);
     TextTable processes({{"PID"}, {"USER", Left}, {"PROGRAM", Left},
                          {"JOB", Left}, {"RANK"}, {"PRIORITY", Left},
                          {"OUT MB/s"}, {"IN MB/s"}, {"BORROWED"},

@@ -24,6 +24,13 @@ struct Registration {
     uint64_t base, length;
 };
 
+/** What a process has had of streams that it began over one NIC. */
+struct StreamUse {
+    uint64_t given    = 0; /* bytes of puts */
+    uint64_t executed = 0; /* of these, by the peer, of whole puts */
+    uint64_t given_up = 0; /* streams that it has ended at once */
+};
+
 /** Who reads and writes memory. */
 enum class Hand : uint8_t { Cpu, Nic, CopyEngine };
 
@@ -57,6 +64,7 @@ public:
     unsigned endpoints = 0;           /* of simulated transports */
     unsigned sockets = 0, most_sockets = 1u << 16;
     unsigned registrations_to_fail = 0;
+    std::map<std::string, StreamUse> streams_of; /* by its device */
 
     /** Has an interface for streams on this NIC, asked for a second time. */
     bool has_stream(unsigned nic)

@@ -24,6 +24,7 @@ struct StreamRecord {
     uint64_t             address = 0; /* Put: where to */
     size_t               length = 0;  /* bytes that follow */
     std::vector<uint8_t> bytes;       /* Message: those that came */
+    StreamUse           *use = nullptr; /* Put: of who sends it */
 };
 
 /**

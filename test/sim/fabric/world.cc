@@ -24,6 +24,7 @@ const char *name_of(Count count)
         "copies_failed", "slot_puts", "direct_puts",
         "unplugged", "outlived_loss", "streams_ended", "ended_from",
         "heavy", "load_asks", "load_grants", "load_others", "traced", "reports",
+        "bytes_resent",
         "allowed"};
     static_assert(std::size(names) == static_cast<size_t>(Count::kCount));
     return names[static_cast<size_t>(count)];

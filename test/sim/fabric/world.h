@@ -41,6 +41,7 @@ enum class Count : unsigned {
     Heavy, LoadAsks, LoadGrants, LoadOthers, /* runs with long puts; what is asked of
                                                 and said by their receivers */
     Traced, Reports, /* chunks in traces; runs with a report */
+    BytesResent, /* because a path broke, as rails say */
     Allowed, /* runs that end as README.md says they may */
     kCount
 };

@@ -62,11 +62,29 @@ WatchCheck::Sums WatchCheck::reported()
     if (report != nullptr) {
         for (const Totals::Line &line : report->totals().lines) {
             if (line.peers == Totals::Peers::OtherNodes) {
-                sums[line.name] = {line.sent.bytes, line.received.bytes};
+                sums[line.name] = {line.sent.bytes, line.received.bytes,
+                                   line.failures.breaks, line.failures.moves,
+                                   line.failures.resent};
             }
         }
     }
     return sums;
+}
+
+std::string WatchCheck::Sum::text() const
+{
+    return std::to_string(sent) + " bytes out, " + std::to_string(received) +
+           " in, " + std::to_string(breaks) + " breaks, " +
+           std::to_string(moves) + " moves, " + std::to_string(resent) +
+           " bytes sent again";
+}
+
+/* All of it, and perhaps more. */
+bool WatchCheck::Sum::covers(const Sum &other) const
+{
+    return sent >= other.sent && received >= other.received &&
+           breaks >= other.breaks && moves >= other.moves &&
+           resent >= other.resent;
 }
 
 void WatchCheck::begin()
@@ -84,9 +102,16 @@ void WatchCheck::note_traffic()
             continue;
         }
         for (const auto &rail : program->rails()->engine().rails()) {
-            Sum &sum      = carried_[rail->name()];
+            const Outages &outages = rail->health.outages();
+            Sum           &sum     = carried_[rail->name()];
             sum.sent     += rail->traffic.sent.bytes.value();
             sum.received += rail->traffic.received.bytes.value();
+            sum.breaks   += outages.breaks.value();
+            sum.moves    += outages.moves.value();
+            sum.resent   += outages.resent();
+            if (rail->traits().stream) {
+                note_stream(*program, *rail);
+            }
         }
     }
 }
@@ -94,6 +119,9 @@ void WatchCheck::note_traffic()
 void WatchCheck::check(bool calm)
 {
     const bool all = calm && !gone_ && scenario_.fair;
+    if (calm && !gone_) {
+        check_streams();
+    }
     if (scenario_.reports) {
         check_report(all);
     }
@@ -107,16 +135,71 @@ void WatchCheck::check_report(bool all)
     world_.count(Count::Reports);
     Sums now = reported();
     for (const auto &[name, sum] : carried_) {
-        const Sum grown{now[name].sent - before_[name].sent,
-                        now[name].received - before_[name].received};
-        if (all ? grown != sum :
-                  grown.sent < sum.sent || grown.received < sum.received) {
+        const Sum &was = before_[name], &is = now[name];
+        const Sum grown{is.sent - was.sent, is.received - was.received,
+                        is.breaks - was.breaks, is.moves - was.moves,
+                        is.resent - was.resent};
+        if (all ? grown != sum : !grown.covers(sum)) {
+            world_.journal().violate("the report says of " + name + ": " +
+                                     grown.text() + ", which has " +
+                                     sum.text());
+        }
+    }
+}
+
+void WatchCheck::note_stream(Program &program, const Rail &rail)
+{
+    const Outages &outages = rail.health.outages();
+    const auto    &uses    = program.process().streams_of;
+    const auto     use     = uses.find(rail.control().device());
+    Broken        &broken  = streams_[rail.name()];
+    broken.sent   += rail.traffic.sent.bytes.value();
+    broken.breaks += outages.breaks.value();
+    broken.moves  += outages.moves.value();
+    broken.resent += outages.chunks_resent.value();
+    if (use != uses.end()) {
+        broken.use.given    += use->second.given;
+        broken.use.executed += use->second.executed;
+        broken.use.given_up += use->second.given_up;
+    }
+}
+
+/* Bytes that streams were given and did not acknowledge broke with them. Those that
+ * nobody has executed were sent again, if no operation was given up; of the others
+ * the peer may have said on another way that it has them. What is copied for a GPU
+ * is acknowledged before it is there. */
+void WatchCheck::check_streams()
+{
+    const auto &counts = world_.counts();
+    const auto  none   = [&](Count count) {
+        return counts[static_cast<size_t>(count)] == 0;
+    };
+    const bool whole = none(Count::Cancels) && none(Count::OpsFailed) &&
+                       none(Count::PeersFailed);
+    for (const auto &[name, stream] : streams_) {
+        const StreamUse &use  = stream.use;
+        const uint64_t   lost = use.given - stream.sent;
+        std::string      wrong;
+        if (stream.breaks + stream.moves > use.given_up) {
+            wrong = "more has failed there than was given up";
+        } else if (none(Count::SlotPuts) && stream.resent > lost) {
+            wrong = "more is sent again than was lost";
+        } else if (whole && stream.resent + use.executed < use.given) {
+            wrong = "less is sent again than was lost";
+        } else if (stream.resent != 0 && stream.breaks == 0) {
+            wrong = "what did not break is sent again";
+        }
+        world_.count(Count::BytesResent, stream.resent);
+        if (!wrong.empty()) {
             world_.journal().violate(
-                "the report has " + std::to_string(grown.sent) +
-                " bytes out and " + std::to_string(grown.received) +
-                " in on " + name + ", which has carried " +
-                std::to_string(sum.sent) + " and " +
-                std::to_string(sum.received));
+                wrong + ": " + name + " says " +
+                std::to_string(stream.breaks) + " breaks, " +
+                std::to_string(stream.moves) + " moves, " +
+                std::to_string(stream.sent) + " bytes sent and " +
+                std::to_string(stream.resent) + " again; its NICs have " +
+                std::to_string(use.given_up) + " given up, " +
+                std::to_string(use.given) + " bytes given and " +
+                std::to_string(use.executed) + " executed");
         }
     }
 }
@@ -136,7 +219,7 @@ void WatchCheck::check_trace(bool all)
                !trace_file().append(kFoot)) {
         world_.journal().violate("the trace cannot be cut");
     }
-    Sum                trace, sum;
+    Sum                trace, sum; /* of all rails */
     bool               whole = true; /* nothing was forgotten */
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
@@ -145,6 +228,8 @@ void WatchCheck::check_trace(bool all)
         const uint64_t    length = strtoull(
             value(line, "\"bytes\": ", ",}").c_str(), nullptr, 10);
         whole = whole && name != "process_labels";
+        trace.breaks += line.find("\"path drained\"") != std::string::npos;
+        trace.moves  += line.find("\"messages moved\"") != std::string::npos;
         if (name == "landed") {
             trace.received += length;
         } else if (state == "done") {
@@ -160,12 +245,13 @@ void WatchCheck::check_trace(bool all)
     for (const auto &[name, one] : carried_) {
         sum.sent     += one.sent;
         sum.received += one.received;
+        sum.breaks   += one.breaks;
+        sum.moves    += one.moves;
     }
-    if (all && whole && trace != sum) {
-        world_.journal().violate(
-            "the trace has " + std::to_string(trace.sent) + " bytes out and " +
-            std::to_string(trace.received) + " in, of " +
-            std::to_string(sum.sent) + " and " + std::to_string(sum.received));
+    if (whole && (all ? trace != sum : trace.breaks < sum.breaks ||
+                                           trace.moves < sum.moves)) {
+        world_.journal().violate("the trace has " + trace.text() + ", of " +
+                                 sum.text());
     }
 }
 

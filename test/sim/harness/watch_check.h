@@ -2,6 +2,7 @@
 #ifndef FUSELINK_TEST_SIM_HARNESS_WATCH_CHECK_H
 #define FUSELINK_TEST_SIM_HARNESS_WATCH_CHECK_H
 
+#include "../fabric/process.h"
 #include "../fabric/world.h"
 #include "scenario.h"
 
@@ -11,13 +12,18 @@
 #include <string>
 #include <vector>
 
+namespace fuselink {
+class Rail;
+}
+
 namespace fuselink::sim {
 
 class Program;
 
 /**
  * What fuselink leaves for people to look at, a trace and the report at the end of
- * the process, held against what its rails have carried. Both are files in memory,
+ * the process, held against what its rails have carried, and what it says of failures
+ * against what the wires have seen. Both are files in memory,
  * one of each kind for all programs and runs.
  */
 class WatchCheck {
@@ -43,12 +49,22 @@ public:
 private:
     struct Sum {
         uint64_t sent = 0, received = 0;
+        /* What has failed. */
+        uint64_t breaks = 0, moves = 0, resent = 0;
 
         bool operator==(const Sum &) const = default;
+        std::string text() const;
+        bool        covers(const Sum &other) const;
+    };
+    struct Broken { /* of streams of one rail */
+        uint64_t sent = 0, breaks = 0, moves = 0, resent = 0; /* it says */
+        StreamUse use; /* by the fabric */
     };
     using Sums = std::map<std::string, Sum>; /* by rail */
 
     static Sums reported();
+    void        note_stream(Program &program, const Rail &rail);
+    void        check_streams();
     void        check_report(bool all);
     void        check_trace(bool all);
 
@@ -56,6 +72,7 @@ private:
     World                                 &world_;
     std::vector<std::unique_ptr<Program>> &programs_;
     Sums                                   before_, carried_;
+    std::map<std::string, Broken>          streams_; /* by rail */
     bool                                   gone_ = false; /* some of them */
 };
 

@@ -121,6 +121,9 @@ bool SimStreamControl::addresses(uct_ep *ep, SocketAddress &here,
 
 bool SimStreamControl::end(uct_ep *ep)
 {
+    if (StreamIface *owner = SimEp::from(ep).owner().as_stream()) {
+        ++owner->process().streams_of[owner->nic().ip_device].given_up;
+    }
     StreamEp *one = stream_of(ep);
     if (one == nullptr || one->state != StreamEp::State::Connected) {
         return false;

@@ -207,6 +207,7 @@ bool StreamIface::take(Stream &stream, unsigned side, Stream::Segment &segment)
         process().write(record.address + segment.offset, segment.data.data(),
                         segment.data.size(), Hand::Cpu, "a put over a stream");
         if (last) {
+            record.use->executed += record.length;
             auto ack  = std::make_shared<StreamRecord>();
             ack->type = StreamRecord::Type::PutAck;
             ack->sn   = record.sn;
@@ -616,12 +617,15 @@ ucs_status_t StreamEp::put(const void *data, size_t length, uint64_t to,
                            uct_completion_t *comp)
 {
     StreamRecord record{.type = StreamRecord::Type::Put};
+    StreamUse &use      = iface_.process().streams_of[iface_.nic().ip_device];
     record.address      = to;
     record.sn           = ++put_sn_;
+    record.use          = &use;
     ucs_status_t status = send(std::move(record), {}, data, length, nullptr);
     if (UCS_STATUS_IS_ERR(status)) {
         return status;
     }
+    use.given += length;
     if (comp != nullptr) {
         puts_.push_back({put_sn_, comp});
     }

@@ -170,6 +170,48 @@ TEST(Board, IsFullAtSomeTime)
     EXPECT_NE(BoardSeat::take(board, {}, kNow), nullptr);
 }
 
+TEST(Board, WhatHasFailedIsShown)
+{
+    auto      board = Board::make_private();
+    NicHealth health{.state     = NicState::Silent,
+                     .until     = kNow + 500,
+                     .since     = kNow - 7,
+                     .paths     = 8,
+                     .paths_out = 2,
+                     .messages  = 3,
+                     .breaks    = 4,
+                     .moves     = 5,
+                     .resent    = 6,
+                     .out       = 9,
+                     .longest   = 10};
+    {
+        Someone a(board);
+        a.seat->set_health(1, health);
+        a.seat->set_health(-1, health); /* found no place: nothing */
+        const auto all = board->occupants(kNow);
+        ASSERT_EQ(all.size(), 1u);
+        ASSERT_EQ(all[0].health.size(), 2u);
+        EXPECT_EQ(all[0].health[0].health.state, NicState::Up);
+        EXPECT_EQ(all[0].health[0].health.breaks, 0u);
+        const NicHealth &read = all[0].health[1].health;
+        EXPECT_EQ(read.state, NicState::Silent);
+        EXPECT_EQ(read.until, kNow + 500);
+        EXPECT_EQ(read.since, kNow - 7);
+        EXPECT_EQ(read.paths, 8u);
+        EXPECT_EQ(read.paths_out, 2u);
+        EXPECT_EQ(read.messages, 3u);
+        EXPECT_EQ(read.breaks, 4u);
+        EXPECT_EQ(read.moves, 5u);
+        EXPECT_EQ(read.resent, 6u);
+        EXPECT_EQ(read.out, 9u);
+        EXPECT_EQ(read.longest, 10u);
+        /* What rested does not any more. */
+        EXPECT_EQ(board->occupants(kNow + 500)[0].health[1].health.until, 0);
+    }
+    Someone next(board);
+    EXPECT_EQ(board->occupants(kNow)[0].health[1].health.breaks, 0u);
+}
+
 /* Two processes that do not see each other's end: of two PID namespaces. */
 struct Strangers {
     Strangers()
@@ -367,10 +409,26 @@ TEST(Board, NonsenseDoesNoHarm)
                 EXPECT_LT(use.nic, board::kNics);
                 EXPECT_LE(use.in_flight, Board::kMostBytes);
             }
+            for (const auto &[nic, health] : who.health) {
+                EXPECT_LT(nic, board::kNics);
+                EXPECT_LE(health.state, NicState::Down);
+                EXPECT_LE(health.until, kNow + Board::kLongestRest);
+                EXPECT_LE(health.since, kNow);
+                EXPECT_GE(health.since, 0);
+                EXPECT_LE(health.paths_out, health.paths);
+                EXPECT_LE(health.paths, Board::kMostEvents);
+                EXPECT_LE(health.messages, Board::kMostEvents);
+                EXPECT_LE(health.breaks, Board::kMostEvents);
+                EXPECT_LE(health.moves, Board::kMostEvents);
+                EXPECT_LE(health.resent, Board::kMostBytes);
+                EXPECT_LE(health.out, Board::kMostTime);
+                EXPECT_LE(health.longest, Board::kMostTime);
+            }
         }
         board->nics();
         a.seat->posted(0, Direction::Out, 5, kNow);
         a.seat->ended(0, Direction::Out, 5, true, true, kNow);
+        a.seat->set_health(0, {.breaks = 1});
         a.seat->tick(kNow); /* finds that the seat is not ours any more */
         a.seat->posted(1, Direction::Out, 5, kNow);
         a.seat->add_nic("eth9", 1);

@@ -191,6 +191,12 @@ TEST_F(ControlChannelTest, TheNextLaneTakesAllThatIsNotAcknowledged)
     }
     EXPECT_EQ(channel.unseen(), 3u);
     EXPECT_EQ(channel.resent(), sizeof(fuselink::wire::Flush));
+    /* And for people, of the rail that it had been on. */
+    fuselink::RailHealth &health = rail.rail().health;
+    EXPECT_EQ(health.messages_resent().value(), channel.resent());
+    EXPECT_EQ(health.health().messages, 1u);
+    channel.close();
+    EXPECT_EQ(health.health().messages, 0u);
 }
 
 TEST_F(ControlChannelTest, KeepsTheMessageThatALaneFailedWith)

@@ -114,15 +114,85 @@ TEST(ShowAll, SayWhichCableIsOut)
     one.nics[1].carrier = true;
     traffic             = compare(one, one);
     text                = show_text(one, traffic);
-    size_t first        = text.find("(no carrier)");
-    EXPECT_GT(first, text.find("eth0"));
-    EXPECT_LT(text.rfind("(no carrier)"), text.find("eth1"));
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        EXPECT_EQ(line.find("(no carrier)") != std::string::npos,
+                  line.starts_with("eth0")) << text;
+    }
     json = show_json(one, traffic);
     EXPECT_NE(json.find("\"carrier\": false"), std::string::npos) << json;
     EXPECT_NE(json.find("\"carrier\": true"), std::string::npos) << json;
     text = show_prometheus(one);
     EXPECT_NE(text.find("_carrier{nic=\"eth0\"} 0"), std::string::npos) << text;
     EXPECT_NE(text.find("_carrier{nic=\"eth1\"} 1"), std::string::npos) << text;
+}
+
+/* Of one rail: silent since two seconds, which rests for half a second more. */
+Reading::Rail silent_rail(size_t process, int64_t now)
+{
+    Reading::Rail rail{.process = process};
+    rail.health.state     = NicState::Silent;
+    rail.health.until     = now + kSecond / 2;
+    rail.health.since     = now - 2 * kSecond;
+    rail.health.paths     = 8;
+    rail.health.paths_out = 2;
+    rail.health.messages  = 1;
+    rail.health.breaks    = 5;
+    rail.health.moves     = 3;
+    rail.health.resent    = 4'100'000;
+    rail.health.out       = 10'250'000'000;
+    rail.health.longest   = 38'000'000;
+    return rail;
+}
+
+/* A line for each NIC, with what all processes have met there. */
+TEST(ShowText, SaysWhatHasFailed)
+{
+    auto one = reading(5 * kSecond, {process(1), process(2)}, {});
+    one.rails.push_back(silent_rail(0, one.at));
+    one.rails.push_back({.process = 1});
+    one.rails.back().health.paths = 3;
+    std::string text = show_text(one, compare(one, one));
+    EXPECT_NE(text.find("eth0  silent, rests 0.50 s    2 of 11       1 peer    "
+                        "   5      3      4.1 MB  12 s        0.04 s\n"),
+              std::string::npos) << text;
+    EXPECT_NE(text.find("eth1  up "), std::string::npos) << text;
+    one.rails.push_back({.process = 1});
+    one.rails.back().health.state = NicState::Down;
+    EXPECT_NE(show_text(one, compare(one, one)).find("eth0  down, rests"),
+              std::string::npos);
+}
+
+TEST(ShowJson, SaysWhatEachProcessHasMet)
+{
+    auto one = reading(5 * kSecond, {process(7)}, {});
+    one.rails.push_back(silent_rail(0, one.at));
+    std::string json = show_json(one, compare(one, one));
+    EXPECT_TRUE(JsonCheck::valid(json)) << json;
+    for (const char *words :
+         {"\"rails\": [{\"nic\": \"eth0\", \"pid\": 7,",
+          "\"state\": \"silent\"", "\"rests_seconds\": 0.5",
+          "\"paths\": 8", "\"paths_out\": 2", "\"message_peers\": 1",
+          "\"path_breaks\": 5", "\"message_moves\": 3",
+          "\"resent_bytes\": 4100000", "\"out_seconds\": 12.25",
+          "\"longest_wait_seconds\": 0.038"}) {
+        EXPECT_NE(json.find(words), std::string::npos) << words << json;
+    }
+}
+
+TEST(ShowPrometheus, CountsWhatHasFailed)
+{
+    auto one = reading(5 * kSecond, {process(7)}, {});
+    one.rails.push_back(silent_rail(0, one.at));
+    std::string text = show_prometheus(one);
+    for (const char *line :
+         {"fuselink_rail_state{nic=\"eth0\",user=\"me\",program=\"app\",job="
+          "\"job\",rank=\"0\",pid=\"7\",seat=\"0\"} 2\n",
+          "fuselink_rail_rests_seconds{", "seat=\"0\"} 0.500\n",
+          "seat=\"0\"} 12.250\n", "seat=\"0\"} 0.038\n",
+          "fuselink_resent_bytes_total{", "seat=\"0\"} 4100000\n"}) {
+        EXPECT_NE(text.find(line), std::string::npos) << line << text;
+    }
 }
 
 TEST(ShowText, SaysThatThereIsNoBoard)
@@ -152,6 +222,7 @@ TEST(ShowPrometheus, IsWellFormed)
                         {.process = 1, .completed = 6},
                         {.process = 1, .nic = 1, .direction = Direction::In}});
     one.processes[1].seat = 1;
+    one.rails = {silent_rail(0, kSecond), silent_rail(1, kSecond)};
     std::istringstream lines(show_prometheus(one));
     std::string        line, name;
     std::vector<std::string> seen;
@@ -168,7 +239,7 @@ TEST(ShowPrometheus, IsWellFormed)
         }
         size_t space = line.rfind(' ');
         ASSERT_NE(space, std::string::npos) << line;
-        EXPECT_EQ(line.find_first_not_of("0123456789", space + 1),
+        EXPECT_EQ(line.find_first_not_of("0123456789.", space + 1),
                   std::string::npos) << line;
         std::string sample = line.substr(0, space);
         EXPECT_EQ(sample.substr(0, sample.find('{')), name) << line;
@@ -185,6 +256,7 @@ TEST(ReadBoards, ShowsWhoHasASeat)
     seat->own(seat->add_nic("test-b", 1000));
     seat->add_nic("test-a", 2000);
     seat->posted(0, Direction::Out, 77, Board::now());
+    seat->set_health(0, {.state = NicState::Silent});
     Reading now = read_boards({board}, Board::now());
     ASSERT_EQ(now.nics.size(), 2u);
     EXPECT_EQ(now.nics[0].name, "test-a");
@@ -198,6 +270,10 @@ TEST(ReadBoards, ShowsWhoHasASeat)
         EXPECT_EQ(flow.own, now.nics[flow.nic].name == "test-b");
     }
     EXPECT_EQ(in_flight, 77u);
+    ASSERT_EQ(now.rails.size(), 2u); /* test-b was entered first */
+    EXPECT_EQ(now.nics[now.rails[0].nic].name, "test-b");
+    EXPECT_EQ(now.rails[0].health.state, NicState::Silent);
+    EXPECT_EQ(now.rails[1].health.state, NicState::Up);
 }
 
 /* All seats taken, each with all NICs, as a hostile board may claim: must be

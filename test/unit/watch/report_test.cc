@@ -97,6 +97,50 @@ TEST(ExitReport, AddsUpWhatIsOpenAndWhatIsClosed)
     EXPECT_EQ(report.totals().lines[0].sent.bytes, 110u);
 }
 
+/* Of several workers: what each has met, and the longest wait of all. */
+TEST(ExitReport, AddsUpWhatHasFailed)
+{
+    ExitReport report("stderr");
+    Traffic    first, second;
+    Outages    one, two;
+    report.add({.name = "tcp/eth0", .traffic = &first, .outages = &one});
+    report.add({.name = "tcp/eth0", .traffic = &second, .outages = &two});
+    EXPECT_EQ(report.totals().text().find("FAILED"), std::string::npos);
+    one.breaks.add(2);
+    one.chunks_resent.add(1'000'000);
+    one.out.add(2'000'000'000);
+    one.longest.set(50'000'000);
+    two.moves.add(1);
+    two.messages_resent.add(500'000);
+    two.longest.set(20'000'000);
+    report.remove(&first);
+    const Totals    totals   = report.totals();
+    const auto     &failures = totals.lines[0].failures;
+    EXPECT_EQ(failures.breaks, 2u);
+    EXPECT_EQ(failures.moves, 1u);
+    EXPECT_EQ(failures.resent, 1'500'000u);
+    EXPECT_DOUBLE_EQ(failures.out, 2);
+    EXPECT_DOUBLE_EQ(failures.longest_wait, 0.05);
+    const std::string text = totals.text(), json = totals.json();
+    EXPECT_NE(text.find("tcp/eth0          2               1            1.5  "
+                        "2.000           0.050"), std::string::npos) << text;
+    EXPECT_TRUE(JsonCheck::valid(json)) << json;
+    EXPECT_NE(json.find("\"failures\": {\"path_breaks\": 2, \"message_moves\": "
+                        "1, \"resent_bytes\": 1500000, \"out_seconds\": 2"),
+              std::string::npos) << json;
+}
+
+/* What is out now counts as well. */
+TEST(Outages, GoOn)
+{
+    Outages outages;
+    outages.out.set(100);
+    EXPECT_EQ(outages.out_until(1000), 100u);
+    outages.since.set(900);
+    EXPECT_EQ(outages.out_until(1000), 200u);
+    EXPECT_EQ(outages.out_until(800), 100u); /* of another clock */
+}
+
 TEST(ExitReport, CountsWhatTheNicMovedMeanwhile)
 {
     ExitReport report("stderr");

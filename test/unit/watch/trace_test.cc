@@ -134,6 +134,39 @@ TEST_F(TraceFiles, SayWhatAndWhy)
     EXPECT_EQ(count("landed 512.0 kB"), 1u);
 }
 
+TEST_F(TraceFiles, SayWhatFails)
+{
+    using Kind = Trace::Kind;
+    Trace trace(100 * sizeof(Trace::Event));
+    for (Kind kind : {Kind::PathBroke, Kind::PathDrained, Kind::PathWorks,
+                      Kind::MessagesMoved, Kind::CarrierLost,
+                      Kind::CarrierBack}) {
+        Trace::Event one = event(1'000'000, 2'500'000, 1);
+        one.kind   = kind;
+        one.peer   = 0xabc;
+        one.remote = 0;
+        one.state  = NicState::Silent;
+        trace.begin(one);
+    }
+    TraceFile *file = TraceFile::open(path_, error_);
+    ASSERT_TRUE(file->add(trace, {.rails = {"tcp/a", "tcp/b"}}, 5'000'000,
+                          error_));
+    std::string text = contents();
+    EXPECT_TRUE(JsonCheck::valid(text)) << text;
+    for (const char *words :
+         {"path broke", "path drained", "path works again", "messages moved",
+          "carrier lost", "carrier back"}) {
+        EXPECT_EQ(count("\"name\": \"" + std::string(words) + "\""), 1u)
+            << words << text;
+    }
+    EXPECT_EQ(count("\"cat\": \"failure\""), 6u);
+    EXPECT_EQ(count("\"cat\": \"chunk\""), 0u);
+    EXPECT_EQ(count("\"tcp/b failures\""), 1u);
+    EXPECT_EQ(count("\"why\": \"silent\""), 4u);
+    EXPECT_EQ(count("\"waited_ms\": 2.5"), 2u);
+    EXPECT_EQ(count("\"to\": \"tcp/a\""), 1u);
+}
+
 /* Viewers show slices of one thread that overlap as if one had called the
  * other. */
 TEST_F(TraceFiles, NoTwoSlicesOfAThreadOverlap)

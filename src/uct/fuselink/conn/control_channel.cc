@@ -49,12 +49,13 @@ ControlChannel::ControlChannel(Connection &conn, uint64_t own,
 void ControlChannel::begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
                                 const Limits &limits)
 {
+    count_on(&rail);
     ep_     = ep;
     rail_   = &rail;
     remote_ = remote;
     limits_ = limits;
     ++lane_;
-    log_.rewind();
+    log_.rewind(resent_);
 }
 
 void ControlChannel::open(uct_ep_h ep, Rail &rail, uint8_t remote,
@@ -88,7 +89,9 @@ void ControlChannel::move_to(uct_ep_h ep, Rail &rail, uint8_t remote,
 void ControlChannel::leave()
 {
     close();
-    if (!taken_ && lane_ != 0) {
+    if (taken_) {
+        resent_ = &rail_->health.messages_resent();
+    } else if (lane_ != 0) {
         --lane_; /* nothing went there: the next one may have its number */
     }
     room_later_ = taken_ = false;
@@ -99,8 +102,24 @@ void ControlChannel::leave()
 
 void ControlChannel::close()
 {
+    count_on(nullptr);
     ep_          = nullptr;
     hook_.queued = false;
+}
+
+/* People are told of each rail to how many peers messages go there. */
+void ControlChannel::count_on(Rail *rail)
+{
+    if (counted_ == rail) {
+        return;
+    }
+    if (counted_ != nullptr) {
+        counted_->health.remove_lane();
+    }
+    if (rail != nullptr) {
+        rail->health.add_lane();
+    }
+    counted_ = rail;
 }
 
 void ControlChannel::drop_all()

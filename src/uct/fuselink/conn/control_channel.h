@@ -77,7 +77,11 @@ public:
      *  The others outlive this. */
     ControlChannel(Connection &conn, uint64_t own, wire::Token token,
                    MessageMemory &memory, SeenTimer &timer, Events &events);
-    ~ControlChannel() { timer_.forget(*this); }
+    ~ControlChannel()
+    {
+        timer_.forget(*this);
+        count_on(nullptr);
+    }
     ControlChannel(const ControlChannel &)            = delete;
     ControlChannel &operator=(const ControlChannel &) = delete;
 
@@ -244,6 +248,7 @@ private:
 
     void begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
                     const Limits &limits);
+    void count_on(Rail *rail);
     void block();
     void room();
     void append(const void *head, size_t head_length, const void *body,
@@ -275,6 +280,8 @@ private:
     unsigned          obstacles_  = 0;
     uct_ep_h          ep_         = nullptr;
     Rail             *rail_       = nullptr;
+    Rail             *counted_    = nullptr; /* the lane, there */
+    Count            *resent_     = nullptr; /* of the rail that broke last */
     Limits            limits_{};
     wire::Token       peer_token_ = wire::kNoToken;
     uint8_t           remote_     = 0;

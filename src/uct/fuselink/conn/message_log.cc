@@ -58,8 +58,9 @@ void MessageLog::grow(size_t need)
     last_ = block;
 }
 
-void MessageLog::rewind()
+void MessageLog::rewind(Count *broke)
 {
+    broke_  = broke;
     cursor_ = nullptr;
     sent_   = first_number();
 }

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_CONN_MESSAGE_LOG_H
 #define FUSELINK_CONN_MESSAGE_LOG_H
 
+#include "../watch/traffic.h"
 #include "../wire/messages.h"
 
 #include <cstddef>
@@ -130,6 +131,9 @@ public:
         cursor_at_          += room_for(record.length);
         if (wire::message_distance(sent_++, fresh_) < 0) {
             resent_ += record.length;
+            if (broke_ != nullptr) {
+                broke_->add(record.length);
+            }
         } else {
             fresh_ = sent_;
         }
@@ -141,8 +145,9 @@ public:
         cursor_at_ = last_->used;
         sent_ = fresh_ = next_;
     }
-    /** There is another lane, which is to send again what is not acknowledged. */
-    void rewind();
+    /** There is another lane, which is to send again what is not acknowledged. What
+     *  it does is counted in `broke`, which outlives this, unless it is null. */
+    void rewind(Count *broke = nullptr);
     /** Bytes that lanes sent which other lanes had sent before. */
     uint64_t resent() const { return resent_; }
 
@@ -185,6 +190,7 @@ private:
     size_t         bytes_     = 0;
     size_t         count_     = 0;
     uint64_t       resent_    = 0;
+    Count         *broke_     = nullptr; /* counts them too */
     wire::MessageNumber next_ = 0;
     wire::MessageNumber sent_ = 0; /* the first that is not */
     wire::MessageNumber fresh_ = 0; /* the first that never was */

@@ -44,6 +44,9 @@ void Engine::watch()
         if (carrier_ && carrier_->look(now)) {
             note_carrier();
         }
+        for (const auto &rail : rails_.list()) {
+            rail->health.look(now);
+        }
         peers_.watch(now);
         while (const Wire *wire = rails_.wires().take_changed()) {
             peers_.on_wire(*wire);
@@ -60,6 +63,7 @@ void Engine::note_carrier()
         const bool carries = rail->look_at(*carrier_);
         if (carries != rail->carrier) {
             rail->carrier = carries;
+            rail->health.on_carrier(carries, host_.now());
             changed       = true;
             ucs_warn("fuselink: rail %s %s", rail->name().c_str(),
                      carries ? "has a link again" :

@@ -15,7 +15,8 @@ ucs_status_t Watching::start(const Settings &settings, const Rails &rails)
         for (const auto &rail : rails.list()) {
             report_->add({.name = rail->name(),
                           .port = rail->control().device(),
-                          .speed = rail->speed(), .traffic = &rail->traffic});
+                          .speed = rail->speed(), .traffic = &rail->traffic,
+                          .outages = &rail->health.outages()});
         }
     }
     if (!settings.trace.empty()) {
@@ -25,6 +26,9 @@ ucs_status_t Watching::start(const Settings &settings, const Rails &rails)
             return UCS_ERR_IO_ERROR;
         }
         trace_ = std::make_unique<Trace>(settings.trace_size);
+        for (const auto &rail : rails.list()) {
+            rail->health.trace_to(trace_.get());
+        }
     }
     return UCS_OK;
 }
@@ -57,6 +61,7 @@ void Watching::end(const Rails &rails, const GpuCopies &copies,
         }
         for (const auto &rail : rails.list()) {
             const auto &meter = rail->nic.meter();
+            rail->health.close(now);
             report_->remove(&rail->traffic,
                             meter.known() ? meter.rate().bytes_per_second() :
                                             0);

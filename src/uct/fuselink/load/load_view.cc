@@ -42,6 +42,13 @@ void LoadView::open(const ShareSettings &settings,
     }
 }
 
+LoadView::~LoadView()
+{
+    for (Rail *rail : rails_) {
+        rail->health.tell(nullptr);
+    }
+}
+
 void LoadView::sit()
 {
     std::string error;
@@ -63,6 +70,7 @@ void LoadView::sit()
         rail->load.number = seat_->add_nic(rail->control().device(),
                                         static_cast<uint64_t>(std::min(
                                             rail->speed(), 1e18)));
+        rail->health.tell(this);
     }
     take_own_nics();
 }
@@ -168,6 +176,13 @@ void LoadView::update_inbound(sched::Nanos now)
             rail->load.inbound = sched::Bytes(
                 loads_[static_cast<size_t>(rail->load.number)].in_flight);
         }
+    }
+}
+
+void LoadView::on_health(unsigned rail, const NicHealth &health)
+{
+    if (seat_ != nullptr) {
+        seat_->set_health(rails_[rail]->load.number, health);
     }
 }
 

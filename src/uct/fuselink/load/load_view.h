@@ -26,14 +26,15 @@ struct ShareSettings {
 
 /**
  * What an engine knows of the load of its NICs by other processes of the node,
- * and tells them of its own. Without shared memory, or with
+ * and tells them of its own, and people of what has failed on its NICs. Without shared memory, or with
  * UCX_FUSELINK_BOARD=n, nothing is known and every NIC is free.
  *
  * Belongs to the engine's thread.
  */
-class LoadView {
+class LoadView final : private RailHealth::Listener {
 public:
     explicit LoadView(Host &host) : host_(host) {}
+    ~LoadView();
 
     /** Takes a seat on the board for these rails, which are all there are.
      *  @param by_place without UCX_FUSELINK_OWN each process of a job owns one
@@ -71,6 +72,7 @@ public:
 
 private:
     int64_t now() const { return host_.now().count(); } /* for the board */
+    void on_health(unsigned rail, const NicHealth &health) override;
     void sit();
     void look_after_seat(sched::Nanos now);
     void update(sched::Nanos now);

@@ -97,6 +97,7 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
         }
     }
     result->memory_ = candidate.memory;
+    result->health.begin(index, result->name(), result->traffic);
 
     const uct_iface_attr_t &attr = result->control_->attr();
     result->speed_ = std::max(attr.bandwidth.dedicated + attr.bandwidth.shared,

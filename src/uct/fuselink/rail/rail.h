@@ -8,6 +8,7 @@
 #include "../watch/traffic.h"
 #include "../wire/address.h"
 #include "candidates.h"
+#include "rail_health.h"
 #include "uct_objects.h"
 #include "traits.h"
 
@@ -92,12 +93,12 @@ public:
     bool     standby = false; /* rests while others reach the peer */
     bool     said_silent = false; /* that some peer has not answered here */
     bool     carrier = true; /* not known to have none */
-    bool     said_lost = false; /* that messages to some peer were here */
 
     /** As the scheduler sees it: the bulk data of this process on it, and what
      *  others have there. LoadView keeps it up to date. */
     sched::Nic       nic{sched::Rate(), false};
     Traffic          traffic;
+    RailHealth       health;
 
     /** What only LoadView and the receiver's view need. */
     struct Load {

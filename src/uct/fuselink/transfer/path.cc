@@ -11,7 +11,7 @@
 namespace fuselink {
 
 Path::Path(Rail &rail_, const wire::RailRecord &remote_, const Books &books)
-    : rail(rail_), remote(remote_),
+    : rail(rail_), remote(remote_), health(rail, remote),
       weight(remote_.bytes_per_second != 0 ?
                  std::min(rail_.speed(), double(remote_.bytes_per_second)) :
                  rail_.speed()),
@@ -32,6 +32,7 @@ Path::~Path()
         ended(meter.in_flight(), false);
     }
     rail.nic.remove_path();
+    health.end(books_.host.now());
 }
 
 void Path::posted(sched::Bytes length)

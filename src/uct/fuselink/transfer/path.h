@@ -9,6 +9,7 @@
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "../wire/messages.h"
+#include "path_health.h"
 #include "unacked_chunks.h"
 
 #include <deque>
@@ -19,7 +20,6 @@ namespace fuselink {
 class Host;
 class LoadView;
 class PathRoom;
-class Rail;
 class RoomQueue;
 struct Wire;
 struct Chunk;
@@ -59,7 +59,6 @@ struct Path {
         bool         cancelled = false;
         bool         had_link = true; /* when that was last looked at */
         unsigned     breaks = 0; /* in a row */
-        ucs_status_t why = UCS_OK;
         sched::Nanos until; /* what it waits for may take so long */
     };
 
@@ -99,6 +98,7 @@ struct Path {
     bool             remote_down = false; /* the peer's NIC has no link */
     Room             room;
     Recovery         recovery;
+    PathHealth       health;
     unsigned         serving = 0; /* puts for gets, not acknowledged */
     sched::Rate      weight; /* reported speed */
     sched::RateMeter meter;

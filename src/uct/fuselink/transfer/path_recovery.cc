@@ -56,10 +56,11 @@ void PathRecovery::break_path(Path &path, ucs_status_t status)
     ucs_debug("fuselink: path to %016lx breaks: %s -> %s: %s",
               connection_.uuid(), path.rail.name().c_str(),
               path.remote.name.c_str(), ucs_status_string(status));
+    path.health.broke(connection_.uuid(), status, path.has_link(),
+                      host_.now());
     path.state          = Path::State::Broken;
     path.planned        = 0;
     path.room.blocked   = path.room.retry = false;
-    path.recovery.why   = status;
     path.recovery.until = host_.now() + kEnd;
     ++broken_;
     paths_.drop_plan();
@@ -186,12 +187,7 @@ void PathRecovery::on_path_quiet(const wire::PathQuiet &message)
     }
     /* Only now: a peer that has gone does not answer, and needs no line for
      * each of its connections. */
-    if (path.recovery.breaks == 0 && path.has_link()) {
-        ucs_warn("fuselink: rail %s to %s of peer %016lx has failed (%s): its "
-                 "data goes over the other rails until it connects again",
-                 path.rail.name().c_str(), path.remote.name.c_str(),
-                 connection_.uuid(), ucs_status_string(path.recovery.why));
-    }
+    path.health.drained(path.has_link(), host_.now());
     begin_backoff(path);
     listener_.on_drained(path, message.seen);
     connection_.defer();
@@ -206,6 +202,7 @@ void PathRecovery::begin_backoff(Path &path)
                           sched::Nanos::millis(
                               kBackoff << std::min(breaks, kMostDoubles));
     breaks += breaks < kMostBreaks;
+    path.health.rests(connection_.uuid(), path.recovery.until, host_.now());
 }
 
 void PathRecovery::rest(Path &path)
@@ -232,6 +229,7 @@ void PathRecovery::on_carrier(Path &path)
         break_path(path, UCS_ERR_UNREACHABLE);
     } else if (path.has_link() && path.state == Path::State::Backoff) {
         path.recovery.breaks = 0;
+        path.health.linked(host_.now());
         retry(path);
     }
 }
@@ -274,9 +272,7 @@ bool PathRecovery::backs_off() const
 void PathRecovery::carries_again(Path &path)
 {
     path.recovery.breaks = 0;
-    ucs_info("fuselink: rail %s to %s of peer %016lx carries data again",
-             path.rail.name().c_str(), path.remote.name.c_str(),
-             connection_.uuid());
+    path.health.works(host_.now());
 }
 
 void PathRecovery::on_peer_broke(uint8_t own, uint8_t remote)

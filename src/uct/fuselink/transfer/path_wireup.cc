@@ -200,7 +200,7 @@ void PathWireup::remove_left_out()
         }
         removed = true;
         if (!path->pair || !path->pair->failed()) { /* it has said so */
-            unsaid_.push_back({path->rail.name(), path->remote.name,
+            unsaid_.push_back({&path->rail, path->remote.name,
                                path->recovery.until});
         }
         recovery_.drain_completions(*path);
@@ -216,9 +216,11 @@ void PathWireup::remove_left_out()
         if (now < one.say_at) {
             return false;
         }
-        ucs_warn("fuselink: rail %s does not reach %s of peer %016lx: left "
-                 "out until it does", one.rail.c_str(), one.remote.c_str(),
-                 connection_.uuid());
+        ucs_log(one.rail->health.say() ? UCS_LOG_LEVEL_WARN :
+                                         UCS_LOG_LEVEL_INFO,
+                "fuselink: rail %s does not reach %s of peer %016lx: left out "
+                "until it does", one.rail->name().c_str(), one.remote.c_str(),
+                connection_.uuid());
         return true;
     });
     out_ = !unsaid_.empty();

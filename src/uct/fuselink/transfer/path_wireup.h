@@ -72,7 +72,7 @@ public:
 private:
     /* A path that did not connect, of which the user has not heard. */
     struct LeftOut {
-        std::string  rail;
+        Rail        *rail;
         std::string  remote;
         sched::Nanos say_at; /* unless the peer has gone by then */
     };

@@ -30,7 +30,8 @@ void Retransmission::on_drained(Path &path, uint32_t seen)
 void Retransmission::requeue(Chunk &chunk)
 {
     const auto tries = static_cast<uint8_t>(chunk.tries + 1);
-    queue_.push({chunk.transfer, chunk.offset, chunk.length, tries, nullptr});
+    queue_.push({chunk.transfer, chunk.offset, chunk.length, tries, nullptr,
+                 &chunk.path->rail.health});
     chunks_.free(chunk);
     if (tries == kMostTries) {
         ucs_warn("fuselink: %u connections to peer %016lx broke with the same "
@@ -66,6 +67,7 @@ void Retransmission::send()
         }
         passed = 0;
         if (chunks_.post(transfer, decision, &segment)) {
+            segment.broke->chunks_resent(decision.length);
             segment.offset += decision.length;
             segment.length -= decision.length;
         }

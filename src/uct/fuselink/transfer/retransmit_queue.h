@@ -9,6 +9,7 @@
 
 namespace fuselink {
 
+class RailHealth;
 struct StagingSegment;
 struct Transfer;
 
@@ -20,6 +21,7 @@ struct RetransmitSegment {
     size_t          length;
     uint8_t         tries;  /* paths that broke with it */
     StagingSegment *staged; /* of a GPU: null until its copy begins */
+    RailHealth     *broke = nullptr; /* of the rail whose path was the last of these */
 };
 
 /**

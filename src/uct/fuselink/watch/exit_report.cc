@@ -17,12 +17,23 @@ namespace {
 ExitReport *process_report;
 std::mutex  process_lock;
 
-void add_up(Totals::Line &line, const Traffic &traffic)
+void add_up(Totals::Line &line, const Traffic &traffic, const Outages *outages)
 {
     line.sent.bytes      += traffic.sent.bytes.value();
     line.sent.chunks     += traffic.sent.chunks.value();
     line.received.bytes  += traffic.received.bytes.value();
     line.received.chunks += traffic.received.chunks.value();
+    if (outages != nullptr) {
+        const auto now = native_now().count();
+        line.failures.breaks += outages->breaks.value();
+        line.failures.moves  += outages->moves.value();
+        line.failures.resent += outages->resent();
+        line.failures.out    += static_cast<double>(outages->out_until(now)) *
+                             1e-9;
+        line.failures.longest_wait =
+            std::max(line.failures.longest_wait,
+                     static_cast<double>(outages->longest.value()) * 1e-9);
+    }
 }
 
 } // namespace
@@ -79,17 +90,22 @@ void ExitReport::add(const Source &source)
         it = entries_.insert(entries_.end(), std::move(entry));
     }
     (*it)->line.speed = source.speed;
-    (*it)->open.push_back(source.traffic);
+    (*it)->open.push_back({source.traffic, source.outages});
 }
 
 void ExitReport::remove(const Traffic *traffic, double measured)
 {
     std::lock_guard<std::mutex> guard(lock_);
     for (auto &entry : entries_) {
-        if (std::erase(entry->open, traffic) != 0) {
-            add_up(entry->line, *traffic);
+        auto it = std::find_if(entry->open.begin(), entry->open.end(),
+                               [traffic](const Open &open) {
+                                   return open.traffic == traffic;
+                               });
+        if (it != entry->open.end()) {
+            add_up(entry->line, *traffic, it->outages);
             entry->line.measured = measured > 0 ? measured :
                                                   entry->line.measured;
+            entry->open.erase(it);
         }
     }
 }
@@ -102,8 +118,8 @@ Totals ExitReport::totals() const
     std::lock_guard<std::mutex> guard(lock_);
     for (const auto &entry : entries_) {
         Totals::Line line = entry->line;
-        for (const Traffic *traffic : entry->open) {
-            add_up(line, *traffic);
+        for (const Open &open : entry->open) {
+            add_up(line, *open.traffic, open.outages);
         }
         auto now = read_nic_counters(entry->port);
         if (now && entry->before) {

@@ -3,6 +3,7 @@
 #define FUSELINK_WATCH_EXIT_REPORT_H
 
 #include "../sched/units.h"
+#include "outages.h"
 #include "totals.h"
 #include "traffic.h"
 
@@ -37,8 +38,9 @@ public:
         Totals::Peers peers = Totals::Peers::OtherNodes;
         double        speed = 0;
         const Traffic *traffic = nullptr;
+        const Outages *outages = nullptr; /* of what can fail */
     };
-    /** `traffic` is looked at until remove(). */
+    /** `traffic` and `outages` are looked at until remove(). */
     void add(const Source &source);
     /** @param measured bytes per second, if known */
     void remove(const Traffic *traffic, double measured = 0);
@@ -51,11 +53,15 @@ public:
     bool write(std::string &error) const;
 
 private:
+    struct Open {
+        const Traffic *traffic;
+        const Outages *outages;
+    };
     struct Entry {
         Totals::Line               line; /* of those that are closed */
         std::string                port;
         std::optional<NicCounters> before;
-        std::vector<const Traffic *> open;
+        std::vector<Open>          open;
     };
 
     static void at_exit();

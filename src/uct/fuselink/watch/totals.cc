@@ -93,7 +93,28 @@ std::string Totals::text() const
         text += in > 0 ? format(" %.2f received", in) : "";
         text += "\n";
     }
-    return text + gpu_text();
+    return text + failures_text() + gpu_text();
+}
+
+/* Nothing, if nothing has failed. */
+std::string Totals::failures_text() const
+{
+    using enum TextTable::Align;
+    TextTable table({{"FAILED RAIL", Left}, {"BREAKS"}, {"MESSAGES MOVED"},
+                     {"SENT AGAIN MB"}, {"OUT s"}, {"LONGEST WAIT s"}});
+    bool      any = false;
+    for (const auto &line : lines) {
+        const Failures &failures = line.failures;
+        if (failures.breaks == 0 && failures.moves == 0 && failures.out <= 0) {
+            continue;
+        }
+        any = true;
+        table.add({line.name, std::to_string(failures.breaks),
+                   std::to_string(failures.moves), megabytes(failures.resent),
+                   format("%.3f", failures.out),
+                   format("%.3f", failures.longest_wait)});
+    }
+    return any ? table.text("  ") : std::string();
 }
 
 /* Nothing, if no bytes went over a link of a GPU. */
@@ -132,6 +153,15 @@ std::string Totals::json() const
         json.field("measured_bytes_per_second", line.measured);
         add_sum(json, "sent", line.sent);
         add_sum(json, "received", line.received);
+        if (line.peers == Peers::OtherNodes) {
+            json.key("failures").begin_object();
+            json.field("path_breaks", line.failures.breaks);
+            json.field("message_moves", line.failures.moves);
+            json.field("resent_bytes", line.failures.resent);
+            json.field("out_seconds", line.failures.out);
+            json.field("longest_wait_seconds", line.failures.longest_wait);
+            json.end_object();
+        }
         json.key("nic_bytes");
         if (line.nic) {
             json.begin_object().field("sent", line.nic->sent);

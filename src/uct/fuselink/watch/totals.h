@@ -20,6 +20,13 @@ struct Totals {
         uint64_t bytes  = 0;
         uint64_t chunks = 0;
     };
+    struct Failures { /* see NicHealth */
+        uint64_t breaks = 0;
+        uint64_t moves  = 0;
+        uint64_t resent = 0;       /* bytes */
+        double   out    = 0;       /* seconds */
+        double   longest_wait = 0; /* seconds */
+    };
     struct Line {
         std::string name; /* tcp/eth0, posix/cma, self, own link */
         Peers       peers = Peers::OtherNodes;
@@ -27,6 +34,7 @@ struct Totals {
         double      measured = 0; /* at the end; 0: nothing was */
         Sum         sent; /* out of the GPU */
         Sum         received;
+        Failures    failures; /* of rails */
         /* Of all programs, while the process had the NIC. */
         std::optional<NicCounters> nic;
     };
@@ -46,6 +54,7 @@ struct Totals {
     std::string json() const;
 
 private:
+    std::string failures_text() const;
     std::string gpu_text() const;
 };
 

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_WATCH_TRACE_H
 #define FUSELINK_WATCH_TRACE_H
 
+#include "../../../ucs_ext/nic_health.h"
 #include "../sched/policy.h"
 
 #include <cstddef>
@@ -11,8 +12,8 @@
 namespace fuselink {
 
 /**
- * The last chunks that an engine sent and received, with when and why
- * (UCX_FUSELINK_TRACE). Its memory is allocated at once; when it is full the
+ * The last chunks that an engine sent and received, with when and why, and what
+ * failed between them (UCX_FUSELINK_TRACE). Its memory is allocated at once; when it is full the
  * oldest is forgotten. One thread at a time.
  */
 class Trace {
@@ -21,8 +22,17 @@ public:
         Put,   /* we write */
         Get,   /* our NIC reads */
         Serve, /* we write what the peer asked for */
-        Landed /* a peer has written what we asked for */
+        Landed, /* a peer has written what we asked for */
+        /* What has failed on a rail, or works again; `length` is the time since the
+         * break, ns. */
+        PathBroke,
+        PathDrained,   /* the peer has answered on it */
+        PathWorks,     /* data has gone over it again */
+        MessagesMoved, /* of the peer, to our rail `remote` */
+        CarrierLost,
+        CarrierBack
     };
+    static bool is_chunk(Kind kind) { return kind <= Kind::Landed; }
     /** Instants are CLOCK_MONOTONIC nanoseconds, which the processes of a node
      *  share. */
     struct Event {
@@ -40,6 +50,7 @@ public:
         bool     probe     = false;
         bool     planned   = false; /* there was a plan for the transfer */
         bool     failed    = false;
+        NicState state     = NicState::Up; /* of the rail, where it failed */
     };
 
     static_assert(sizeof(Event) == 64); /* as the documents say */

@@ -10,8 +10,8 @@
 namespace fuselink {
 namespace {
 
-/* Threads of one engine, of which a rail may have so many and one more for what
- * comes in. */
+/* Threads of one engine, of which a rail may have so many; of these, the last but one
+ * is for what fails, and the last for what comes in. */
 constexpr unsigned kPerRail   = 1000;
 constexpr unsigned kPerEngine = 1'000'000;
 
@@ -24,6 +24,18 @@ const char *kind_name(Trace::Kind kind)
         return "get";
     case Trace::Kind::Serve:
         return "serve";
+    case Trace::Kind::PathBroke:
+        return "path broke";
+    case Trace::Kind::PathDrained:
+        return "path drained";
+    case Trace::Kind::PathWorks:
+        return "path works again";
+    case Trace::Kind::MessagesMoved:
+        return "messages moved";
+    case Trace::Kind::CarrierLost:
+        return "carrier lost";
+    case Trace::Kind::CarrierBack:
+        return "carrier back";
     case Trace::Kind::Landed:
         break;
     }
@@ -76,6 +88,27 @@ std::string describe(const Trace::Event &event, const std::string &policy)
     return json.text();
 }
 
+std::string describe_failure(const Trace::Event &event, const TraceNames &names)
+{
+    using Kind = Trace::Kind;
+    Json json;
+    json.begin_object();
+    if (event.kind != Kind::CarrierLost && event.kind != Kind::CarrierBack) {
+        json.field("peer", format("%016lx", event.peer));
+        json.field("why", nic_state_name(event.state));
+        if (event.kind != Kind::MessagesMoved) {
+            json.field("peer_rail", unsigned{event.remote});
+        } else if (event.remote < names.rails.size()) {
+            json.field("to", names.rails[event.remote]);
+        }
+    }
+    if (event.kind == Kind::PathDrained || event.kind == Kind::MessagesMoved) {
+        json.field("waited_ms", static_cast<double>(event.length) * 1e-6);
+    }
+    json.end_object();
+    return json.text();
+}
+
 std::string quoted(const std::string &text)
 {
     Json json;
@@ -95,7 +128,7 @@ public:
         while (i < busy_until_.size() && busy_until_[i] > start) {
             ++i;
         }
-        i = std::min<size_t>(i, kPerRail - 2);
+        i = std::min<size_t>(i, kPerRail - 3);
         busy_until_.resize(std::max(busy_until_.size(), i + 1));
         busy_until_[i] = end;
         return static_cast<unsigned>(i);
@@ -103,6 +136,7 @@ public:
     unsigned size() const { return static_cast<unsigned>(busy_until_.size()); }
 
     bool receives = false;
+    bool fails    = false;
 
 private:
     std::vector<int64_t> busy_until_;
@@ -119,13 +153,16 @@ void TraceLines::write(int64_t now)
 {
     std::vector<Threads> threads(names_.rails.size());
     write_process();
-    write_chunks(now, threads);
+    write_events(now, threads);
     for (unsigned rail = 0; rail < names_.rails.size(); ++rail) {
         const std::string &name  = names_.rails[rail];
         unsigned           first = base_ + kPerRail * rail;
         for (unsigned i = 0; i < threads[rail].size(); ++i) {
             name_thread(first + i, i == 0 ? name :
                                             name + format(" (%u)", i + 1));
+        }
+        if (threads[rail].fails) {
+            name_thread(first + kPerRail - 2, name + " failures");
         }
         if (threads[rail].receives) {
             name_thread(first + kPerRail - 1, name + " in");
@@ -161,7 +198,7 @@ void TraceLines::write_process()
              std::to_string(atoi(who_.rank.c_str())));
     if (trace_.dropped() != 0) {
         metadata("process_labels", 0, "labels",
-                 quoted(format("the first %lu of %lu chunks are missing",
+                 quoted(format("the first %lu of %lu events are missing",
                                trace_.dropped(), trace_.seen())));
     }
     Json facts;
@@ -174,40 +211,56 @@ void TraceLines::write_process()
     event("M", "fuselink", base_, "\"args\": " + facts.text());
 }
 
-void TraceLines::write_chunks(int64_t now, std::vector<Threads> &threads)
+void TraceLines::write_events(int64_t now, std::vector<Threads> &threads)
 {
     /* In the order of their starts, but for what was posted from within a
      * completion. */
-    std::vector<const Trace::Event *> chunks;
+    std::vector<const Trace::Event *> events;
     for (size_t i = 0; i < trace_.size(); ++i) {
         if (trace_.at(i).rail < names_.rails.size()) {
-            chunks.push_back(&trace_.at(i));
+            events.push_back(&trace_.at(i));
         }
     }
-    std::stable_sort(chunks.begin(), chunks.end(),
+    std::stable_sort(events.begin(), events.end(),
                      [](const Trace::Event *x, const Trace::Event *y) {
                          return x->start < y->start;
                      });
-    for (const Trace::Event *chunk : chunks) {
-        Threads    &rail  = threads[chunk->rail];
-        unsigned    first = base_ + kPerRail * chunk->rail;
-        std::string name  = kind_name(chunk->kind) + std::string(" ") +
-                            format_bytes(chunk->length);
-        std::string rest  = "\"cat\": \"chunk\", \"ts\": " +
-                            micros(chunk->start) + ", ";
-        std::string args  = "\"args\": " + describe(*chunk, names_.policy);
-        if (chunk->kind == Trace::Kind::Landed) {
-            rail.receives = true;
-            event("i", name, first + kPerRail - 1,
-                  rest + "\"s\": \"t\", " + args);
-            continue;
+    for (const Trace::Event *one : events) {
+        if (Trace::is_chunk(one->kind)) {
+            write_chunk(*one, now, threads[one->rail]);
+        } else {
+            threads[one->rail].fails = true;
+            write_failure(*one);
         }
-        int64_t  end    = std::max(chunk->end != 0 ? chunk->end : now,
-                                   chunk->start);
-        unsigned thread = rail.place(chunk->start, end);
-        event("X", name, first + thread,
-              rest + "\"dur\": " + micros(end - chunk->start) + ", " + args);
     }
+}
+
+void TraceLines::write_chunk(const Trace::Event &chunk, int64_t now,
+                             Threads &rail)
+{
+    unsigned    first = base_ + kPerRail * chunk.rail;
+    std::string name  = kind_name(chunk.kind) + std::string(" ") +
+                        format_bytes(chunk.length);
+    std::string rest  = "\"cat\": \"chunk\", \"ts\": " + micros(chunk.start) +
+                        ", ";
+    std::string args  = "\"args\": " + describe(chunk, names_.policy);
+    if (chunk.kind == Trace::Kind::Landed) {
+        rail.receives = true;
+        event("i", name, first + kPerRail - 1,
+              rest + "\"s\": \"t\", " + args);
+        return;
+    }
+    int64_t  end    = std::max(chunk.end != 0 ? chunk.end : now, chunk.start);
+    unsigned thread = rail.place(chunk.start, end);
+    event("X", name, first + thread,
+          rest + "\"dur\": " + micros(end - chunk.start) + ", " + args);
+}
+
+void TraceLines::write_failure(const Trace::Event &one)
+{
+    event("i", kind_name(one.kind), base_ + kPerRail * one.rail + kPerRail - 2,
+          "\"cat\": \"failure\", \"ts\": " + micros(one.start) +
+              ", \"s\": \"t\", \"args\": " + describe_failure(one, names_));
 }
 
 } // namespace fuselink

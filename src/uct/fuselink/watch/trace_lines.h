@@ -41,7 +41,9 @@ private:
                   const std::string &value);
     void name_thread(unsigned tid, const std::string &name);
     void write_process();
-    void write_chunks(int64_t now, std::vector<Threads> &threads);
+    void write_events(int64_t now, std::vector<Threads> &threads);
+    void write_chunk(const Trace::Event &chunk, int64_t now, Threads &rail);
+    void write_failure(const Trace::Event &event);
 
     const Trace      &trace_;
     const TraceNames &names_;

@@ -13,7 +13,11 @@ class Count {
 public:
     void add(uint64_t more)
     {
-        value_.store(value() + more, std::memory_order_relaxed);
+        set(value() + more);
+    }
+    void set(uint64_t value)
+    {
+        value_.store(value, std::memory_order_relaxed);
     }
     uint64_t value() const { return value_.load(std::memory_order_relaxed); }
 

@@ -324,18 +324,9 @@ void Wireup::on_seen()
     if (loss_.since == sched::Nanos() || !channel_.taken()) {
         return;
     }
-    Rail *rail = loss_.rail;
-    if (rail->said_lost || !rail->carrier) {
-        ucs_debug("fuselink: messages to peer %016lx go over rail %s: rail %s "
-                  "has failed", conn_.uuid(), channel_.rail()->name().c_str(),
-                  rail->name().c_str());
-    } else {
-        rail->said_lost = true; /* there may be a thousand peers */
-        ucs_warn("fuselink: rail %s has failed (%s): messages to peer %016lx go "
-                 "over rail %s now", rail->name().c_str(),
-                 ucs_status_string(loss_.status), conn_.uuid(),
-                 channel_.rail()->name().c_str());
-    }
+    loss_.rail->health.messages_moved(
+        {conn_.uuid(), channel_.rail()->index(), channel_.rail()->name()},
+        loss_.status, loss_.since, host_.now());
     loss_   = {};
     search_ = {};
 }

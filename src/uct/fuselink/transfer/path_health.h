@@ -1,0 +1,115 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TRANSFER_PATH_HEALTH_H
+#define FUSELINK_TRANSFER_PATH_HEALTH_H
+
+#include "../rail/rail.h"
+#include "../sched/units.h"
+#include "../ucx.h"
+#include "../wire/address.h"
+
+#include <cstdint>
+
+namespace fuselink {
+
+/**
+ * Whether one path is out, and since when: from its break until data has gone over it
+ * again. Its rail's RailHealth hears of it.
+ *
+ * A break counts when the peer has confirmed it: at the end of a job connections break
+ * as well, and nobody answers. One thread at a time (the worker's).
+ */
+class PathHealth {
+public:
+    /** Both outlive this. */
+    PathHealth(Rail &rail, const wire::RailRecord &remote)
+        : rail_(rail), remote_(remote)
+    {
+        rail_.health.add_path();
+    }
+    PathHealth(const PathHealth &)            = delete;
+    PathHealth &operator=(const PathHealth &) = delete;
+
+    /** It worked, or was tried again, and broke. @param link both ends have one,
+     *  as far as is known */
+    void broke(uint64_t peer, ucs_status_t status, bool link, sched::Nanos now)
+    {
+        peer_   = peer;
+        why_    = status;
+        broke_  = now;
+        link_   = link;
+        tries_  = out_;
+        if (!out_) {
+            out_   = true;
+            state_ = RailHealth::state_of(status);
+            rail_.health.path_broke(far(), state_, now);
+        }
+    }
+    /** The peer has answered, and nothing of the old connection happens any more. */
+    void drained(bool link, sched::Nanos now)
+    {
+        if (out_ && !tries_) {
+            real_ = true;
+            rail_.health.path_drained(far(), state_, why_, broke_,
+                                      link_ && link, now);
+        }
+    }
+    /** It is not tried before that. Twice in a row, where it did not connect: it is
+     *  not just that the peer has gone. */
+    void rests(uint64_t peer, sched::Nanos until, sched::Nanos now)
+    {
+        peer_ = peer;
+        if (!out_) {
+            out_   = true;
+            state_ = NicState::Broken;
+            rail_.health.path_out(state_, now);
+        } else {
+            real_ = true;
+        }
+        rail_.health.path_rests(until);
+    }
+    /** Its links are back: the next break is one. */
+    void linked(sched::Nanos now) { over(now); }
+    /** Data has arrived over it. */
+    void works(sched::Nanos now)
+    {
+        if (out_) {
+            out_ = real_ = false;
+            rail_.health.path_works(far(), state_, now);
+        }
+    }
+    /** There is no such path any more. */
+    void end(sched::Nanos now)
+    {
+        over(now);
+        rail_.health.remove_path();
+    }
+
+private:
+    RailHealth::Far far() const
+    {
+        return {peer_, remote_.index, remote_.name};
+    }
+    void over(sched::Nanos now)
+    {
+        if (out_) {
+            const bool real = real_;
+            out_ = real_ = false;
+            rail_.health.path_over(state_, real, now);
+        }
+    }
+
+    Rail                   &rail_;
+    const wire::RailRecord &remote_;
+    uint64_t                peer_ = 0;
+    ucs_status_t            why_  = UCS_OK;
+    sched::Nanos            broke_;
+    NicState                state_  = NicState::Up;
+    bool                    out_    = false;
+    bool                    real_   = false;
+    bool                    link_   = true;
+    bool                    tries_  = false; /* what broke was a try */
+};
+
+} // namespace fuselink
+
+#endif
