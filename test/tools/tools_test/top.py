@@ -23,6 +23,10 @@ def _lines(reading, direction):
             if line["direction"] == direction}
 
 
+def _rails(reading, nic):
+    return [rail for rail in reading["rails"] if rail["nic"] == nic]
+
+
 def _completed(line):
     return sum(part["completed_bytes"] for part in line["processes"])
 
@@ -119,7 +123,9 @@ def cable(hosts):
         try:
             wait_for(hosts, 0, job, lambda reading: all(
                 line["carrier"] == (line["nic"] != "nic2")
-                for line in reading["nics"]))
+                for line in reading["nics"]) and all(
+                    (rail["state"] == "down") == (rail["nic"] == "nic2")
+                    for rail in reading["rails"]))
             _, text, _ = hosts.use(0, "fuselink_top", "--once", "--interval",
                                    "0.05")
         finally:
@@ -127,6 +133,47 @@ def cable(hosts):
     job_is_well(job)
     expect(all(("(no carrier)" in line) == line.startswith("nic2")
                for line in text.splitlines()), text)
+
+
+def silence(hosts):
+    """A NIC that falls silent in mid-job: who finds it shows that, says it in one
+    line, and in another when it works again. The other NICs are well."""
+    with hosts.background("flow", "--size", 4000000, "--window", 8,
+                          "--warmup", 0.5, "--time", 15) as job:
+        wait_for(hosts, 0, job, lambda reading: all(
+            _completed(line) > 4e6 for line in _lines(reading, "out").values()))
+        hosts.cable(0, 2, "silent")
+        try:
+            cut = wait_for(hosts, 0, job, lambda reading: any(
+                rail["state"] == "silent" and rail["path_breaks"] > 0
+                for rail in _rails(reading, "nic2")))
+            _, text, _ = hosts.use(0, "fuselink_top", "--once", "--interval",
+                                   "0.05")
+        finally:
+            hosts.cable(0, 2, "speaking")
+        back = wait_for(hosts, 0, job, lambda reading: all(
+            rail["state"] == "up" and rail["paths_out"] == 0
+            for rail in reading["rails"]))
+    job_is_well(job)
+    expect(re.search(r"^nic2 +silent.* [1-9]\d* of [1-9]", text, re.M), text)
+    silent = [rail for rail in _rails(cut, "nic2") if rail["state"] == "silent"]
+    expect(all(rail["paths_out"] > 0 and rail["resent_bytes"] > 0 and
+               0 < rail["longest_wait_seconds"] < rail["out_seconds"] + 1
+               for rail in silent), silent)
+    broke = [rail for rail in _rails(back, "nic2") if rail["path_breaks"] > 0]
+    expect(broke and all(rail["out_seconds"] > 0 and rail["rests_seconds"] == 0
+                         for rail in broke), back["rails"])
+    expect(all(rail["path_breaks"] == 0 and rail["message_moves"] == 0
+               for rail in back["rails"] if rail["nic"] != "nic2"),
+           back["rails"])
+    expect(sum(rail["message_peers"] for rail in back["rails"]) > 0,
+           back["rails"])
+    lines = job.result[2].splitlines()
+    for what in ("has failed", "carries data again"):
+        said = [re.search(r"\[\w+:(\d+):", line) for line in lines
+                if what in line]
+        pids = [match[1] for match in said if match]
+        expect(pids and len(pids) == len(said) == len(set(pids)), lines)
 
 
 def text_and_prometheus(hosts):
@@ -149,10 +196,12 @@ def text_and_prometheus(hosts):
     samples = {}
     for line in metrics.splitlines():
         if not line.startswith("#"):
-            match = re.fullmatch(r"(\w+)(\{(?:\w+=\"[^\"]*\",?)*\})? (\d+)",
+            match = re.fullmatch(r"(\w+)(\{(?:\w+=\"[^\"]*\",?)*\})? "
+                                 r"(\d+(?:\.\d+)?)",
                                  line)
             expect(match, "no sample:", line)
-            samples.setdefault(match[1], []).append((match[2], int(match[3])))
+            samples.setdefault(match[1], []).append(
+                (match[2], float(match[3])))
     expect(sum(value for _, value in
                samples["fuselink_completed_bytes_total"]) > 0, metrics)
     for name in samples:
@@ -179,5 +228,5 @@ def hostile_board(hosts):
     job_is_well(job)
 
 
-CASES = [no_board, arguments, job_is_shown, cable, text_and_prometheus,
-         hostile_board]
+CASES = [no_board, arguments, job_is_shown, cable, silence,
+         text_and_prometheus, hostile_board]

@@ -538,6 +538,7 @@ std::vector<Case> leave_cases()
                                       "socket fd .* was unsuccessful", 0, 100};
     const LogLine lane{Side::Active, "no rail takes messages to peer", 0, 1};
     const LogLine path{Side::Both, "rail .* to .* of peer .* has failed", 0, 12};
+    const LogLine again{Side::Both, "rail .* carries data again", 0, 12};
     /* On both sides: the peers share the connection. */
     const LogLine moves{Side::Both, "rail .* has failed .*: messages to peer .* "
                                     "go over rail .* now", 1, 1};
@@ -553,15 +554,15 @@ std::vector<Case> leave_cases()
         make("deregistered", deregistered),
     };
     cases.push_back(make("owners_path_breaks", owners_path_breaks));
-    cases.back().log = {sockets, path};
+    cases.back().log = {sockets, path, again};
     cases.push_back(make("control_lane_breaks", control_lane_breaks));
-    cases.back().log = {sockets, moves};
+    cases.back().log = {sockets, moves, again};
     cases.push_back(make("reconnects", reconnects));
-    cases.back().log = {sockets, path, moves};
+    cases.back().log = {sockets, path, moves, again};
     cases.back().log[1].most = kReconnects * 4; /* NICs */
     cases.back().log[2].most = 4;
     cases.push_back(make("get_in_failing_get", get_in_failing_get));
-    cases.back().log = {sockets, lane, path}; /* the peer dies */
+    cases.back().log = {sockets, lane, path, again}; /* the peer dies */
     return cases;
 }
 

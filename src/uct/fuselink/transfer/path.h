@@ -59,6 +59,7 @@ struct Path {
         bool         cancelled = false;
         bool         had_link = true; /* when that was last looked at */
         unsigned     breaks = 0; /* in a row */
+        ucs_status_t why = UCS_OK;
         sched::Nanos until; /* what it waits for may take so long */
     };
 

@@ -61,6 +61,7 @@ void PathRecovery::break_path(Path &path, ucs_status_t status)
     path.state          = Path::State::Broken;
     path.planned        = 0;
     path.room.blocked   = path.room.retry = false;
+    path.recovery.why   = status;
     path.recovery.until = host_.now() + kEnd;
     ++broken_;
     paths_.drop_plan();

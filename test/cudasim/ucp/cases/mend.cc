@@ -144,6 +144,7 @@ std::vector<Case> gpu_mend_cases()
                   {{Side::Both, "UCX_PROTO_ENABLE", "y"}}};
         test.log = {{Side::Both, "rail [^ ]+ to [^ ]+ of peer [0-9a-f]+ has failed",
                      1, 100},
+                    {Side::Both, "rail .* carries data again", 0, 100},
                     {Side::Both, "UCX +ERROR .*(completion with error|rqpn)", 0,
                      1000}};
         cases.push_back(std::move(test));
