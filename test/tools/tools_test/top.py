@@ -157,18 +157,17 @@ def silence(hosts):
     job_is_well(job)
     expect(re.search(r"^nic2 +silent.* [1-9]\d* of [1-9]", text, re.M), text)
     silent = [rail for rail in _rails(cut, "nic2") if rail["state"] == "silent"]
-    expect(all(rail["paths_out"] > 0 and rail["resent_bytes"] > 0 and
-               0 < rail["longest_wait_seconds"] < rail["out_seconds"] + 1
-               for rail in silent), silent)
+    expect(all(rail["paths_out"] > 0 for rail in silent), silent)
     broke = [rail for rail in _rails(back, "nic2") if rail["path_breaks"] > 0]
-    expect(broke and all(rail["out_seconds"] > 0 and rail["rests_seconds"] == 0
+    expect(broke and all(0 < rail["longest_wait_seconds"] <
+                         rail["out_seconds"] and rail["rests_seconds"] == 0
                          for rail in broke), back["rails"])
     expect(all(rail["path_breaks"] == 0 and rail["message_moves"] == 0
                for rail in back["rails"] if rail["nic"] != "nic2"),
            back["rails"])
     expect(sum(rail["message_peers"] for rail in back["rails"]) > 0,
            back["rails"])
-    lines = job.result[2].splitlines()
+    lines = (job.result[1] + job.result[2]).splitlines()
     for what in ("has failed", "carries data again"):
         said = [re.search(r"\[\w+:(\d+):", line) for line in lines
                 if what in line]
