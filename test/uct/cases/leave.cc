@@ -561,7 +561,8 @@ std::vector<Case> leave_cases()
     cases.back().log = {sockets, path, moves, again};
     cases.back().log[1].most = kReconnects * 4; /* NICs */
     cases.back().log[2].least = 0; /* if a path of the NIC was named first */
-    cases.back().log[2].most  = 4;
+    cases.back().log[2].most  = kReconnects * 4;
+    cases.back().log[3].most  = kReconnects * 4;
     cases.push_back(make("get_in_failing_get", get_in_failing_get));
     cases.back().log = {sockets, lane, path, again}; /* the peer dies */
     return cases;
