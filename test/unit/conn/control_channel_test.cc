@@ -281,6 +281,19 @@ TEST_F(ControlChannelTest, AnAnswerTellsItAsWell)
     EXPECT_EQ(header.seen, 1u);
 }
 
+/* Its peer sends it on another lane once more, and says with it what it has had. */
+TEST_F(ControlChannelTest, ARepeatedMessageAcknowledges)
+{
+    send(1);
+    send(2);
+    EXPECT_TRUE(channel.take(1, 0, 0, 100));
+    EXPECT_FALSE(channel.take(2, 0, 1, 100));
+    EXPECT_EQ(channel.unseen(), 1u);
+    EXPECT_FALSE(channel.take(1, 0, 2, 100)); /* late */
+    EXPECT_EQ(channel.unseen(), 1u);
+    EXPECT_EQ(conn.failure(), UCS_OK);
+}
+
 TEST_F(ControlChannelTest, EndsWithAPeerThatLeavesOneOut)
 {
     EXPECT_TRUE(channel.take(1, 0, 0, 100));
