@@ -72,10 +72,11 @@ void QueuePair::settle(State state)
     state_ = state;
     if (failed() && !again_ &&
         endpoints_.note_no_data(rail_.index(), remote_.index)) {
-        ucs_log(rail_.health.say() ? UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_INFO,
-                "fuselink: rail %s connects to %s of peer %016lx but moves no "
-                "data: left out", rail_.name().c_str(), remote_.name.c_str(),
-                connection_.uuid());
+        const auto level = rail_.health.say() ? UCS_LOG_LEVEL_WARN :
+                                                UCS_LOG_LEVEL_INFO;
+        ucs_log(level, "fuselink: rail %s connects to %s of peer %016lx but "
+                "moves no data: left out", rail_.name().c_str(),
+                remote_.name.c_str(), connection_.uuid());
     }
     connection_.defer();
 }

@@ -216,11 +216,11 @@ void PathWireup::remove_left_out()
         if (now < one.say_at) {
             return false;
         }
-        ucs_log(one.rail->health.say() ? UCS_LOG_LEVEL_WARN :
-                                         UCS_LOG_LEVEL_INFO,
-                "fuselink: rail %s does not reach %s of peer %016lx: left out "
-                "until it does", one.rail->name().c_str(), one.remote.c_str(),
-                connection_.uuid());
+        const auto level = one.rail->health.say() ? UCS_LOG_LEVEL_WARN :
+                                                    UCS_LOG_LEVEL_INFO;
+        ucs_log(level, "fuselink: rail %s does not reach %s of peer %016lx: "
+                "left out until it does", one.rail->name().c_str(),
+                one.remote.c_str(), connection_.uuid());
         return true;
     });
     out_ = !unsaid_.empty();
