@@ -52,6 +52,12 @@ void Channel::front_is_due()
         schedule();
         return;
     }
+    if (is_silent() && !packets_.front().repeats) {
+        under_way_ -= packets_.front().bytes;
+        packets_.pop_front();
+        schedule();
+        return;
+    }
     if (is_silent()) {
         if (silent_since_ < 0) {
             silent_since_ = now;
@@ -84,6 +90,13 @@ void Channel::front_is_due()
     auto keep = shared_from_this(); /* the call may end the connection */
     packet.arrive();
     schedule();
+}
+
+void Channel::stop_repeating()
+{
+    for (Packet &packet : packets_) {
+        packet.repeats = false;
+    }
 }
 
 void Channel::cut()

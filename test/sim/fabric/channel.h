@@ -35,6 +35,9 @@ public:
     void hold(Instant time);
     /** Nothing of what is under way arrives any more. */
     void cut();
+    /** Who has sent what is under way is no more: what the network loses of it is
+     *  lost. (A reset behind it is not: whoever asks gets it.) */
+    void stop_repeating();
     /** Is called when it gives up; once. */
     std::function<void()> on_give_up;
 
@@ -56,6 +59,7 @@ private:
         size_t          bytes;
         Instant         due;
         Timeline::Event arrive;
+        bool            repeats = true;
     };
 
     void schedule();

@@ -69,7 +69,7 @@ void Stream::transmit(unsigned side)
         end.out->send(size + 40, [this, side, segment] {
             End &to = ends[1 - side];
             if (to.iface == nullptr || to.ended || !to.process->alive) {
-                fail(side); /* nobody has the socket: a reset comes back */
+                refuse(side);
                 return;
             }
             const size_t bytes = segment->size();
@@ -204,9 +204,23 @@ void Stream::close(unsigned side)
         end.to_send_bytes = 0;
         end.end_sent      = true;
         auto keep         = shared_from_this();
+        end.out->stop_repeating();
         end.out->send(40, [keep, side] { keep->fail(1 - side); });
     }
     transmit(side);
+}
+
+/* Nobody has the socket any more: a reset comes back, behind what is on its way from
+ * there. */
+void Stream::refuse(unsigned side)
+{
+    End &to = ends[1 - side];
+    if (to.error) {
+        fail(side); /* that sends nothing any more */
+        return;
+    }
+    auto keep = shared_from_this();
+    to.out->send(40, [keep, side] { keep->fail(side); });
 }
 
 /* The kernel gives the connection up at this end. */
@@ -265,6 +279,7 @@ void Stream::reset(unsigned side)
     ends[side].to_send_bytes = 0;
     /* What is on its way comes first. */
     auto keep = shared_from_this();
+    ends[side].out->stop_repeating();
     ends[side].out->send(40, [keep, side] { keep->fail(1 - side); });
     ends[side].error = true;
     notify(side);
@@ -283,6 +298,7 @@ void Stream::end(unsigned side)
     end.to_send.clear();
     end.to_send_bytes = 0;
     auto keep = shared_from_this(); /* behind what is on its way already */
+    end.out->stop_repeating();
     end.out->send(40, [keep, side] { keep->fail(1 - side); });
     end.error = true;
     notify(side);

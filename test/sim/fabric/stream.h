@@ -103,6 +103,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
     void    ask_again(unsigned side, Instant pause);
     void    forget_wire(unsigned side);
     void    transmit(unsigned side);
+    void    refuse(unsigned side);
     void    fail(unsigned side);
     bool    ready(unsigned side) const;
     void    notify(unsigned side);
