@@ -4,6 +4,7 @@
 #include "harness/run.h"
 #include "hostile/session.h"
 #include "streams/session.h"
+#include "ucp/run.h"
 #include "world/random.h"
 
 #include <chrono>
@@ -17,9 +18,9 @@ using namespace fuselink::sim;
 
 [[noreturn]] void usage()
 {
-    fputs("usage: sim_tests [--wires tcp|rc|ud|mixed|any] [--seed N | --seeds A..B]\n"
-          "                 [--without NUMBERS] [--print] [--twice] [--counts]\n"
-          "                 [--keep-going] [--no-shrink]\n"
+    fputs("usage: sim_tests [--ucp] [--wires tcp|rc|ud|mixed|any]\n"
+          "                 [--seed N | --seeds A..B] [--without NUMBERS] [--print]\n"
+          "                 [--twice] [--counts] [--keep-going] [--no-shrink]\n"
           "       sim_tests --hostile [--seed N | --seeds A..B] [--keep-going]\n"
           "       sim_tests --streams [--seed N | --seeds A..B] [--keep-going]\n",
           stderr);
@@ -128,6 +129,7 @@ unsigned run_streams(uint64_t first, uint64_t last, bool keep_going)
 int main(int argc, char **argv)
 {
     Wires    wires = Wires::Tcp;
+    Sort     sort  = kUctPrograms;
     uint64_t first = 1, last = 1;
     Cuts     cuts;
     bool     print = false, twice = false, counts = false, keep_going = false,
@@ -158,6 +160,8 @@ int main(int argc, char **argv)
             last  = number(range.c_str() + dots + 2);
         } else if (name == "--without") {
             read_cuts(value(), cuts);
+        } else if (name == "--ucp") {
+            sort = kUcpPrograms;
         } else if (name == "--hostile") {
             hostile = true;
         } else if (name == "--streams") {
@@ -189,8 +193,8 @@ int main(int argc, char **argv)
         if (any_wires) {
             wires = static_cast<Wires>(Random(seed, 8).below(4));
         }
-        const Outcome outcome = run(seed, wires, cuts,
-                                    print ? stdout : nullptr);
+        const Outcome outcome = sort.run(seed, wires, cuts,
+                                         print ? stdout : nullptr);
         for (size_t i = 0; i < sum.size(); ++i) {
             sum[i] += outcome.counts[i];
         }
@@ -199,9 +203,9 @@ int main(int argc, char **argv)
                    outcome.hash, outcome.lines,
                    static_cast<double>(outcome.end) / 1e6);
         }
-        if (twice && run(seed, wires, cuts).hash != outcome.hash) {
+        if (twice && sort.run(seed, wires, cuts, nullptr).hash != outcome.hash) {
             printf("not the same twice: %s\n",
-                   replay_line(seed, wires, cuts).c_str());
+                   replay_line(sort, seed, wires, cuts).c_str());
             ++failed;
         }
         if (outcome.well()) {
@@ -209,14 +213,14 @@ int main(int argc, char **argv)
         }
         ++failed;
         printf("failed: sim_tests %s\n",
-               replay_line(seed, wires, cuts).c_str());
+               replay_line(sort, seed, wires, cuts).c_str());
         for (const auto &line : outcome.violations) {
             printf("    %s\n", line.c_str());
         }
         if (shrinks) {
-            const Cuts fewer = shrink(seed, wires, cuts, 300);
+            const Cuts fewer = shrink(sort, seed, wires, cuts, 300);
             printf("  less: sim_tests %s\n",
-                   replay_line(seed, wires, fewer).c_str());
+                   replay_line(sort, seed, wires, fewer).c_str());
         }
         fflush(stdout);
         if (!keep_going) {

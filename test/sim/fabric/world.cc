@@ -18,13 +18,15 @@ const char *name_of(Count count)
         "refused", "resets", "qp_errors", "silences", "gave_up",
         "no_resource", "no_memory", "stops", "deaths", "leaves",
         "eps_closed", "peers_failed", "ops_failed", "bad_keys", "slept",
-        "paths_broken", "paths_mended", "lanes_failed", "warnings",
+        "paths_broken", "paths_mended", "lanes_failed", "lanes_moved", "warnings",
         "notices_held", "notices_silenced", "held_back", "datagram_errors", "quick_puts", "kept", "from_ends", "gpu_messages", "gpu_puts", "gpu_gets", "copies_out", "copies_in",
         "copies_short", "copies_between", "agent_rounds",
         "copies_failed", "slot_puts", "direct_puts",
         "unplugged", "outlived_loss", "streams_ended", "ended_from",
         "heavy", "load_asks", "load_grants", "load_others", "traced", "reports",
         "bytes_resent",
+        "eager", "rendezvous", "rendezvous_gets", "rendezvous_puts", "atomics",
+        "wildcards", "keepalives", "failovers",
         "allowed"};
     static_assert(std::size(names) == static_cast<size_t>(Count::kCount));
     return names[static_cast<size_t>(count)];

@@ -29,7 +29,7 @@ enum class Count : unsigned {
     Refused, Resets, QpErrors, Silences, GaveUp, NoResource, NoMemory,
     Stops, Deaths, Leaves, EpsClosed, PeersFailed, /* ends */
     OpsFailed, BadKeys, Slept,
-    PathsBroken, PathsMended, LanesFailed, Warnings, /* said by fuselink */
+    PathsBroken, PathsMended, LanesFailed, LanesMoved, Warnings, /* said by fuselink */
     NoticesHeld, NoticesSilenced, HeldBack, DatagramErrors, QuickPuts, /* at a moment */
     Kept, FromEnds, /* messages: kept by users, sent from completions */
     GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
@@ -42,6 +42,9 @@ enum class Count : unsigned {
                                                 and said by their receivers */
     Traced, Reports, /* chunks in traces; runs with a report */
     BytesResent, /* because a path broke, as rails say */
+    Eager, Rendezvous, RendezvousGets, RendezvousPuts, /* messages of UCP's protocols */
+    Atomics, Wildcards, Keepalives, Failovers, /* of UCP's users; the last with a
+                                                  rendezvous open */
     Allowed, /* runs that end as README.md says they may */
     kCount
 };
@@ -160,6 +163,11 @@ public:
      *  is called. */
     std::function<void(Process &at, uint8_t id, const uint8_t *data, size_t length)>
         on_message;
+
+    /** Called when fuselink says that data or messages go on over other NICs. */
+    std::function<void()> on_failover;
+    /** Called for warnings that are not fuselink's. */
+    std::function<void(const std::string &line)> on_foreign_warning;
 
     /** The process whose memory domains are being opened. */
     Process *opening = nullptr;

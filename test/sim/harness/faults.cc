@@ -17,8 +17,9 @@ constexpr Instant kLongestPause = 20 * kMillisecond;
 
 } // namespace
 
-void Faults::begin()
+void Faults::begin(std::vector<Actor *> programs)
 {
+    programs_ = std::move(programs);
     for (const Fault &fault : scenario_.faults) {
         world_.time().at(fault.when, [this, &fault] {
             if (!over_) {

@@ -2,11 +2,10 @@
 #ifndef FUSELINK_TEST_SIM_HARNESS_FAULTS_H
 #define FUSELINK_TEST_SIM_HARNESS_FAULTS_H
 
+#include "actor.h"
 #include "ledger.h"
-#include "program.h"
 #include "scenario.h"
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,15 +20,13 @@ struct QueuePair;
 /** Has the faults of a scenario happen. */
 class Faults {
 public:
-    Faults(const Scenario &scenario, World &world, Ledger &ledger,
-           std::vector<std::unique_ptr<Program>> &programs)
-        : scenario_(scenario), world_(world), ledger_(ledger),
-          programs_(programs)
+    Faults(const Scenario &scenario, World &world, Ledger &ledger)
+        : scenario_(scenario), world_(world), ledger_(ledger)
     {
     }
 
-    /** Each at its time. */
-    void begin();
+    /** Each at its time, to these, by the numbers of their processes. */
+    void begin(std::vector<Actor *> programs);
     /** Whatever lasts is over, and nothing more happens. */
     void end();
     /** All endpoints are closed: what fuselink itself keeps is quiet, or will be
@@ -55,11 +52,11 @@ private:
     bool break_pair(const Fault &fault, bool bulk_only);
     void break_datagrams(const Fault &fault, Instant pause);
 
-    const Scenario                        &scenario_;
-    World                                 &world_;
-    Ledger                                &ledger_;
-    std::vector<std::unique_ptr<Program>> &programs_;
-    bool                                   over_ = false;
+    const Scenario      &scenario_;
+    World               &world_;
+    Ledger              &ledger_;
+    std::vector<Actor *> programs_;
+    bool                 over_ = false;
 };
 
 } // namespace fuselink::sim

@@ -3,6 +3,7 @@
 #define FUSELINK_TEST_SIM_HARNESS_PROGRAM_H
 
 #include "../fabric/world.h"
+#include "actor.h"
 #include "ledger.h"
 #include "scenario.h"
 #include "sim_host.h"
@@ -13,10 +14,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-
-namespace fuselink {
-class RailsIface;
-}
 
 namespace fuselink::sim {
 
@@ -75,7 +72,7 @@ struct Endpoint {
  * A simulated process's program: a worker, an interface of fuselink, endpoints,
  * and the script that it works off.
  */
-class Program {
+class Program final : public Actor {
 public:
     Program(Ledger &ledger, const Scenario &scenario, Process &process,
             NodeMemory &node);
@@ -97,11 +94,11 @@ public:
     /** Ends all operations that can be: the end of the run. */
     void close_endpoints();
     void leave();
-    void kill();
-    bool gone() const { return left_ || !process_.alive; }
+    void kill() override;
+    bool gone() const override { return left_ || !process_.alive; }
 
-    Process    &process() { return process_; }
-    RailsIface *rails() const;
+    Process    &process() override { return process_; }
+    RailsIface *rails() const override;
     /** A range of the arena that nobody has used, on the GPU if it has one.
      *  SIZE_MAX: there is none. */
     size_t take_range(size_t length, bool on_gpu);

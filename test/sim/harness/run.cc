@@ -1,18 +1,14 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "run.h"
 
-#include "../fabric/queue_pair.h"
-#include "../fabric/stream.h"
-#include "../uct/memory.h"
 #include "faults.h"
+#include "ground.h"
 #include "ledger.h"
 #include "load_check.h"
 #include "program.h"
 #include "watch_check.h"
 
 #include <algorithm>
-#include <cstdarg>
-#include <cstdlib>
 
 namespace fuselink::sim {
 namespace {
@@ -22,53 +18,12 @@ constexpr Instant kShortPause = kMicrosecond, kLongPause = 200 * kMicrosecond;
 /* No run takes longer, whatever goes wrong in it one after the other. */
 constexpr Instant kBound = 600 * kSecond;
 
-/* What fuselink says: nothing without a reason. */
-ucs_log_func_rc_t on_log(const char *, unsigned, const char *,
-                         ucs_log_level_t level,
-                         const ucs_log_component_config_t *, const char *format,
-                         va_list arguments)
-{
-    World *world = World::current;
-    if (world == nullptr || level > UCS_LOG_LEVEL_INFO) {
-        return UCS_LOG_FUNC_RC_STOP;
-    }
-    char text[1024];
-    vsnprintf(text, sizeof(text), format, arguments);
-    const std::string line  = text;
-    const auto        tells = [&](const char *what) {
-        return line.find(what) != std::string::npos;
-    };
-    if (tells("carries data again")) {
-        world->count(Count::PathsMended);
-    }
-    if (tells("its data goes over the other rails")) {
-        world->count(Count::PathsBroken);
-    }
-    if (level > UCS_LOG_LEVEL_WARN) {
-        return UCS_LOG_FUNC_RC_STOP;
-    }
-    world->count(Count::Warnings);
-    if (tells("no rail takes messages to peer")) {
-        world->count(Count::LanesFailed);
-        /* Of RDMA NICs nobody says that he leaves: see README.md, "What may be". */
-        if (!world->lanes_may_fail && !world->profile().rdma) {
-            world->journal().violate("whoever leaves in order is taken for a "
-                                     "NIC that fails: " + line);
-        }
-    }
-    const bool uneven = tells("rails and peer"); /* they may be */
-    if (world->is_fair && !uneven && !world->stalled) {
-        world->journal().violate("warns where nothing has happened: " + line);
-    }
-    return UCS_LOG_FUNC_RC_STOP;
-}
-
 /** All that there is in one run. */
 class Run {
 public:
     Run(const Scenario &scenario, FILE *print)
         : scenario_(scenario), world_(scenario.seed, scenario.profile),
-          ledger_(world_), faults_(scenario, world_, ledger_, programs_),
+          ledger_(world_), faults_(scenario, world_, ledger_),
           loads_(scenario, world_, programs_),
           watched_(scenario, world_, programs_),
           order_(scenario.seed, 3)
@@ -88,7 +43,6 @@ private:
     void idle();
     template <typename Done> bool until(Instant bound, Done &&done);
     void leave_in_order();
-    void check_left_over();
     void violate(const std::string &what) { world_.journal().violate(what); }
 
     const Scenario                        &scenario_;
@@ -142,7 +96,11 @@ bool Run::build()
             return false;
         }
     }
-    faults_.begin();
+    std::vector<Actor *> actors;
+    for (auto &program : programs_) {
+        actors.push_back(program.get());
+    }
+    faults_.begin(std::move(actors));
     return true;
 }
 
@@ -217,31 +175,6 @@ void Run::leave_in_order()
     until(2 * kSecond, [&] { return world_.time().now() > later; });
 }
 
-/* Nobody uses anything any more: so nothing is left of it. */
-void Run::check_left_over()
-{
-    for (const auto &process : world_.processes()) {
-        const std::string who = "process " + std::to_string(process->index());
-        if (process->endpoints != 0) {
-            violate(who + " leaves " + std::to_string(process->endpoints) +
-                    " endpoints");
-        }
-        if (process->registrations() != 0) {
-            violate(who + " leaves " +
-                    std::to_string(process->registrations()) +
-                    " registrations");
-        }
-        if (process->sockets != 0) {
-            violate(who + " leaves " + std::to_string(process->sockets) +
-                    " sockets");
-        }
-    }
-    if (!world_.queue_pairs().empty()) {
-        violate(std::to_string(world_.queue_pairs().size()) +
-                " queue pairs are left");
-    }
-}
-
 Outcome Run::go()
 {
     bool goes_on = build();
@@ -309,7 +242,7 @@ Outcome Run::go()
     }
     watched_.check(goes_on);
     if (goes_on) {
-        check_left_over();
+        check_left_over(world_);
     }
     Outcome outcome;
     outcome.violations = world_.journal().violations();
@@ -325,39 +258,33 @@ Outcome Run::go()
 
 Outcome run(uint64_t seed, Wires wires, const Cuts &cuts, FILE *print)
 {
-    static bool registered = false;
-    if (!registered) {
-        registered = true;
-        register_component();
-        register_gpu_component();
-        ucs_global_opts.log_component.log_level = UCS_LOG_LEVEL_INFO;
-        if (getenv("UCX_LOG_LEVEL") == nullptr) {
-            ucs_log_push_handler(on_log);
-        }
-    }
+    prepare_once();
     const Scenario scenario = draw(seed, wires, cuts);
     return Run(scenario, print).go();
 }
 
+std::vector<unsigned> numbers(uint64_t seed, Wires wires, const Cuts &cuts)
+{
+    std::vector<unsigned> all;
+    const Scenario        scenario = draw(seed, wires, cuts);
+    for (const auto &script : scenario.scripts) {
+        for (const Action &action : script) {
+            all.push_back(action.number);
+        }
+    }
+    for (const Fault &fault : scenario.faults) {
+        all.push_back(fault.number);
+    }
+    return all;
+}
+
 /* By leaving out halves of what is there, then quarters, down to single things
  * (Zeller's ddmin, without its complements). */
-Cuts shrink(uint64_t seed, Wires wires, const Cuts &cuts, unsigned most_runs)
+Cuts shrink(const Sort &sort, uint64_t seed, Wires wires, const Cuts &cuts,
+            unsigned most_runs)
 {
-    Cuts     best = cuts;
-    auto     numbers_of = [&](const Cuts &now) {
-        std::vector<unsigned> numbers;
-        const Scenario        scenario = draw(seed, wires, now);
-        for (const auto &script : scenario.scripts) {
-            for (const Action &action : script) {
-                numbers.push_back(action.number);
-            }
-        }
-        for (const Fault &fault : scenario.faults) {
-            numbers.push_back(fault.number);
-        }
-        return numbers;
-    };
-    std::vector<unsigned> numbers = numbers_of(best);
+    Cuts                  best    = cuts;
+    std::vector<unsigned> numbers = sort.numbers(seed, wires, best);
     size_t                piece   = std::max<size_t>(numbers.size() / 2, 1);
     unsigned              runs    = 0;
     while (runs < most_runs) {
@@ -368,9 +295,9 @@ Cuts shrink(uint64_t seed, Wires wires, const Cuts &cuts, unsigned most_runs)
             fewer.left_out.insert(numbers.begin() + static_cast<long>(at),
                                   numbers.begin() + static_cast<long>(end));
             ++runs;
-            if (!run(seed, wires, fewer).well()) {
+            if (!sort.run(seed, wires, fewer, nullptr).well()) {
                 best    = fewer;
-                numbers = numbers_of(best);
+                numbers = sort.numbers(seed, wires, best);
                 smaller = true;
             } else {
                 at = end;
@@ -384,10 +311,11 @@ Cuts shrink(uint64_t seed, Wires wires, const Cuts &cuts, unsigned most_runs)
     return best;
 }
 
-std::string replay_line(uint64_t seed, Wires wires, const Cuts &cuts)
+std::string replay_line(const Sort &sort, uint64_t seed, Wires wires,
+                        const Cuts &cuts)
 {
-    std::string line = std::string("--wires ") + name_of(wires) + " --seed " +
-                       std::to_string(seed);
+    std::string line = std::string(sort.option) + "--wires " + name_of(wires) +
+                       " --seed " + std::to_string(seed);
     if (!cuts.left_out.empty()) {
         line += " --without ";
         /* Ranges of numbers that follow each other. */

@@ -28,11 +28,24 @@ struct Outcome {
  *  @param print where to write what happens; null: nowhere */
 Outcome run(uint64_t seed, Wires wires, const Cuts &cuts, FILE *print = nullptr);
 
+/** What it consists of that can be left out. */
+std::vector<unsigned> numbers(uint64_t seed, Wires wires, const Cuts &cuts);
+
+/** Which programs run: those that call UCT, as above, or UCP (ucp/run.h). */
+struct Sort {
+    const char *option; /* of sim_tests, to come first */
+    Outcome (*run)(uint64_t seed, Wires wires, const Cuts &cuts, FILE *print);
+    std::vector<unsigned> (*numbers)(uint64_t seed, Wires wires, const Cuts &cuts);
+};
+inline constexpr Sort kUctPrograms{"", run, numbers};
+
 /** The fewest actions and faults with which a run that has failed still does. */
-Cuts shrink(uint64_t seed, Wires wires, const Cuts &cuts, unsigned most_runs);
+Cuts shrink(const Sort &sort, uint64_t seed, Wires wires, const Cuts &cuts,
+            unsigned most_runs);
 
 /** The arguments that repeat a run. */
-std::string replay_line(uint64_t seed, Wires wires, const Cuts &cuts);
+std::string replay_line(const Sort &sort, uint64_t seed, Wires wires,
+                        const Cuts &cuts);
 
 } // namespace fuselink::sim
 
