@@ -101,6 +101,9 @@ void QueuePair::send_bytes(const std::shared_ptr<PairWork> &work)
         const bool   last = offset + now == length;
         out_->send(now + 60, [pair, work, offset, now, last] {
             if (pair->state != State::Connected) {
+                if (pair->lingers_) {
+                    pair->arrive_late(work, offset, now, last);
+                }
                 return;
             }
             const uint8_t *from =
@@ -114,16 +117,18 @@ void QueuePair::send_bytes(const std::shared_ptr<PairWork> &work)
             }
             if (pair->fail_in == 0) {
                 pair->world.count(Count::QpErrors);
-                auto peer = pair->other();
+                auto       peer = pair->other();
+                const bool late = pair->late_by != 0;
                 pair->fail(true);
-                if (peer) {
+                if (late) {
+                    pair->arrive_late(work, offset, now, last);
+                } else if (peer) {
                     peer->fail(true);
                 }
                 return;
             }
             auto peer = pair->other();
-            if (!peer || peer->state != State::Connected ||
-                peer->remote != pair->number || !peer->process.alive) {
+            if (!peer || !peer->answers(*pair)) {
                 /* Nobody answers: the NIC tries for a while. */
                 pair->world.time().after(
                     pair->world.profile().patience / 4,
@@ -134,6 +139,28 @@ void QueuePair::send_bytes(const std::shared_ptr<PairWork> &work)
         });
         offset += now;
     } while (offset < length);
+}
+
+bool QueuePair::answers(const QueuePair &asker) const
+{
+    return state == State::Connected && remote == asker.number && process.alive;
+}
+
+/* What was copied when it was sent: other bytes may not be what they were. */
+void QueuePair::arrive_late(const std::shared_ptr<PairWork> &work, size_t offset,
+                            size_t length, bool last)
+{
+    auto       peer = other();
+    const bool sent = work->kind != PairWork::Kind::Get &&
+                      (!work->copy.empty() || length == 0);
+    if (!peer || !peer->answers(*this) || !sent) {
+        lingers_ = false; /* nor what is behind it */
+        return;
+    }
+    world.count(Count::HeldBack);
+    peer->arrive(work, offset,
+                 {work->copy.data() + offset, work->copy.data() + offset + length},
+                 last);
 }
 
 /* At this NIC, from the other. */
@@ -172,9 +199,14 @@ void QueuePair::arrive(const std::shared_ptr<PairWork> &work, size_t offset,
         return;
     }
     if (!well) { /* remote access error: both ends */
-        asker->fail(true);
+        if (asker) {
+            asker->fail(true);
+        }
         fail(true);
         return;
+    }
+    if (!asker) {
+        return; /* it has gone by now */
     }
     auto pair = asker->shared_from_this();
     out_->send(40, [pair, work] { pair->done(work, true); });
@@ -240,7 +272,11 @@ void QueuePair::fail(bool tell)
     }
     world.journal().note("queue pair fails", process.index(), number, tell);
     state = State::Error;
-    if (out_) {
+    if (out_ && late_by != 0 && tell) {
+        lingers_ = true;
+        out_->on_give_up = nullptr;
+        out_->hold(late_by);
+    } else if (out_) {
         out_->cut();
     }
     auto works = std::move(posted);

@@ -63,6 +63,8 @@ struct QueuePair : std::enable_shared_from_this<QueuePair> {
     uint32_t   remote = 0;
     State      state  = State::Init;
     size_t     fail_in = SIZE_MAX; /* bytes */
+    Instant    late_by = 0; /* when it fails, what it has sent arrives yet, so much
+                               later, and the other end is not told */
     bool       has_messages = false; /* not bulk data alone */
     bool       has_data = false;
     Instant    worked_at = 0; /* something came to its end for the first time */
@@ -79,7 +81,11 @@ private:
     void answer(QueuePair &asker, const std::shared_ptr<PairWork> &work);
     void done(const std::shared_ptr<PairWork> &work, bool well);
     void break_held();
+    void arrive_late(const std::shared_ptr<PairWork> &work, size_t offset,
+                     size_t length, bool last);
+    bool answers(const QueuePair &asker) const;
 
+    bool                      lingers_ = false;
     std::shared_ptr<Channel>  out_;
     std::shared_ptr<PairWork> held_; /* a notice that is not sent */
 };

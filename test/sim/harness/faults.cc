@@ -14,6 +14,7 @@ namespace fuselink::sim {
 namespace {
 
 constexpr Instant kLongestPause = 20 * kMillisecond;
+constexpr Instant kLongestDelay = 20 * kMillisecond; /* of packets, in a network */
 
 } // namespace
 
@@ -56,7 +57,8 @@ void Faults::happen(const Fault &fault)
                       fault.kind == F::SlowCopies ||
                       fault.kind == F::BreakNotice ||
                       fault.kind == F::BreakHeld ||
-                      fault.kind == F::BreakDatagrams;
+                      fault.kind == F::BreakDatagrams ||
+                      fault.kind == F::BreakLane;
     world_.lanes_may_fail = world_.lanes_may_fail || !mild;
     world_.journal().note(name_of(fault.kind), fault.process, fault.nic,
                           static_cast<uint64_t>(fault.time), fault.amount);
@@ -101,6 +103,9 @@ void Faults::happen(const Fault &fault)
         break;
     case F::BreakDatagrams:
         break_datagrams(fault, kMicrosecond);
+        break;
+    case F::BreakLane:
+        break_lane(fault, kMicrosecond);
         break;
     case F::Stop:
         if (!process.stopped) {
@@ -248,6 +253,34 @@ bool Faults::break_stream(const Fault &fault, bool bulk_only)
     return true;
 }
 
+/* As soon as its NIC has a put or a get; in most cases the other end hears of nothing,
+ * and what was sent comes late. */
+void Faults::break_lane(const Fault &fault, Instant pause)
+{
+    for (const auto &[number, pair] : world_.queue_pairs()) {
+        auto       peer = pair->other();
+        const bool rma  = std::any_of(
+            pair->posted.begin(), pair->posted.end(), [](const auto &work) {
+                return work->kind == PairWork::Kind::Put ||
+                       work->kind == PairWork::Kind::Get;
+            });
+        if (rma && pair->has_messages &&
+            pair->state == QueuePair::State::Connected && peer &&
+            peer->state == QueuePair::State::Connected) {
+            pair->fail_in = fault.amount;
+            pair->late_by = fault.time;
+            return;
+        }
+    }
+    if (pause < kLongestPause) {
+        world_.time().after(pause, [this, &fault, pause] {
+            if (!over_) {
+                break_lane(fault, pause * 21 / 20);
+            }
+        });
+    }
+}
+
 void Faults::break_datagrams(const Fault &fault, Instant pause)
 {
     std::vector<DatagramEp *> fit;
@@ -283,11 +316,10 @@ bool Faults::break_pair(const Fault &fault, bool bulk_only)
         return false;
     }
     const auto &pair = fit[fault.amount / 2 % fit.size()];
-    if (!bulk_only) {
-        /* Short puts and gets by the NIC of the lane are not done again. */
-        ledger_.excuse(pair->process.index(), pair->other()->process.index());
-    }
     pair->fail_in = fault.amount;
+    if (!bulk_only && fault.amount % 3 == 0) {
+        pair->late_by = 1 + fault.time % kLongestDelay;
+    }
     return true;
 }
 

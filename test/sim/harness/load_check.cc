@@ -91,6 +91,8 @@ void LoadCheck::on_message(Process &at, const uint8_t *data, size_t length)
         return;
     }
     const auto type = static_cast<wire::ControlType>(header.type);
+    world_.count(Count::PutsAgain, type == wire::ControlType::PutData &&
+                                       (header.flags & wire::kPutAgain) != 0);
     if ((type != wire::ControlType::LoadAsk &&
          type != wire::ControlType::LoadGrant) ||
         !calm() || !find(header.sender, from)) {

@@ -268,6 +268,24 @@ void draw_long_silence(Scenario &s)
     }
 }
 
+/* Of some faults of connections it is the queue pair for messages. From chance of its own, too. */
+void draw_lanes(uint64_t seed, Scenario &s)
+{
+    using F = Fault::Kind;
+    for (Fault &fault : s.faults) {
+        Random chance(seed, 60'000 + fault.number);
+        if (s.profile.rdma && s.profile.queue_pairs &&
+            (fault.kind == F::BreakAny || fault.kind == F::BreakHeld ||
+             fault.kind == F::BreakDatagrams) && chance.one_in(2)) {
+            fault.kind   = F::BreakLane;
+            fault.amount = chance.scaled(1, 4000);
+            fault.time   = chance.one_in(3) ? 0 :
+                               static_cast<Instant>(
+                                   chance.scaled(1000, 20'000'000));
+        }
+    }
+}
+
 } // namespace
 
 const char *name_of(Wires wires)
@@ -312,7 +330,7 @@ const char *name_of(Fault::Kind kind)
         "mute", "deaf", "silent", "slow", "jitter", "break bulk", "break any",
         "stop", "kill", "no registration", "few sockets", "few queue pairs",
         "slow copies", "no copy", "break notice", "break held",
-        "break datagrams", "unplug", "silent notice"};
+        "break datagrams", "unplug", "silent notice", "break lane"};
     return names[static_cast<size_t>(kind)];
 }
 
@@ -412,6 +430,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     if (wires == Wires::Tcp && s.nics > 1) {
         draw_long_silence(s);
     }
+    draw_lanes(seed, s);
     return s;
 }
 

@@ -76,7 +76,8 @@ struct Fault {
          * of datagrams. */
         BreakNotice, BreakHeld, BreakDatagrams,
         Unplug,                /* a NIC's cable, for a while */
-        SilentNotice           /* as BreakNotice, but the NIC falls silent */
+        SilentNotice,          /* as BreakNotice, but the NIC falls silent */
+        BreakLane              /* a queue pair for messages, with puts or gets on it */
     };
 
     unsigned number  = 0;

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <random>
+#include <string>
 
 namespace {
 
@@ -456,6 +457,129 @@ TEST(ControlChannels, MessagesChangeLanes)
     EXPECT_GT(sides[0].sent, 10000u);
     EXPECT_GT(sides[0].channel.resent(), 0u);
     EXPECT_FALSE(sides[0].conn.failed() || sides[1].conn.failed());
+}
+
+/* Puts of the lane's NIC: those that may not be done are sent at their places, but not
+ * before the peer confirms that the lane is gone; until they are done users wait. */
+class PutsTest : public ControlChannelTest {
+protected:
+    void keep(uint64_t serial, char byte)
+    {
+        fuselink::wire::PutData header{};
+        header.header.type = static_cast<uint8_t>(ControlType::PutData);
+        header.remote      = serial;
+        channel.keep_put(serial, header, &byte, 1);
+    }
+    /* Another lane, as after the one before broke. */
+    void move(FakeLane &next)
+    {
+        channel.leave();
+        channel.open(&next, named(), 0, {0, 8192});
+        std::vector<uint8_t> hello(sizeof(fuselink::wire::Hello));
+        hello[0] = static_cast<uint8_t>(ControlType::Hello);
+        channel.send_first(hello);
+    }
+    /* A rail of which the channel only asks whether it has queue pairs. */
+    fuselink::Rail &named() { return rail.rail(); }
+    static std::string order_of(const FakeLane &lane)
+    {
+        std::string order;
+        for (const auto &message : lane.taken) {
+            switch (static_cast<ControlType>(message[0])) {
+            case ControlType::Hello:
+                order += "h";
+                break;
+            case ControlType::Seen:
+                order += "s";
+                break;
+            case ControlType::PutData:
+                order += static_cast<char>(message.back());
+                break;
+            default:
+                order += static_cast<char>('0' + mark(message));
+            }
+        }
+        return order;
+    }
+    void acknowledge(uint16_t seen)
+    {
+        fuselink::wire::ControlHeader header{};
+        header.seen = seen;
+        channel.on_seen(header);
+    }
+};
+
+TEST_F(PutsTest, GoAgainAtTheirPlaces)
+{
+    keep(1, 'a');
+    send(0);
+    keep(2, 'b');
+    keep(3, 'c');
+    send(1);
+    keep(4, 'd');
+    EXPECT_EQ(order_of(lane), "01");
+    FakeLane next;
+    move(next);
+    send(2);
+    EXPECT_EQ(order_of(next), "h"); /* what is executed late must be over */
+    EXPECT_TRUE(channel.has(ControlChannel::kPutsAgain));
+    EXPECT_FALSE(channel.sent_all());
+    channel.on_confirmed(1);
+    channel.look_for_room();
+    EXPECT_EQ(order_of(next), "h");
+    channel.say_seen(); /* for which the peer may wait itself */
+    EXPECT_EQ(order_of(next), "hs");
+    acknowledge(1); /* and so the first of the puts is done */
+    channel.on_confirmed(channel.lane());
+    channel.look_for_room();
+    EXPECT_EQ(order_of(next), "hsbc1d2");
+    fuselink::wire::ControlHeader put;
+    memcpy(&put, next.taken[2].data(), sizeof(put));
+    EXPECT_EQ(put.number, 1u);
+    EXPECT_EQ(put.flags, fuselink::wire::kPutAgain);
+    EXPECT_EQ(put.lane, channel.lane());
+    channel.puts_done(4); /* of an earlier lane: they are messages by now */
+    EXPECT_TRUE(channel.has(ControlChannel::kPutsAgain));
+    acknowledge(2);
+    EXPECT_TRUE(channel.puts_kept());
+    acknowledge(3);
+    EXPECT_FALSE(channel.puts_kept());
+    EXPECT_FALSE(channel.has(ControlChannel::kPutsAgain));
+    EXPECT_TRUE(channel.sent_all());
+}
+
+TEST_F(PutsTest, GoAgainOverEachLane)
+{
+    keep(1, 'a');
+    FakeLane second, third, fourth;
+    move(second);
+    channel.on_confirmed(channel.lane());
+    channel.look_for_room();
+    EXPECT_EQ(order_of(second), "ha");
+    move(third);
+    channel.look_for_room();
+    EXPECT_EQ(order_of(third), "h"); /* it asks anew */
+    channel.on_confirmed(channel.lane());
+    channel.look_for_room();
+    EXPECT_EQ(order_of(third), "ha");
+    channel.move_to(&fourth, named(), 0, {0, 8192}); /* nothing broke */
+    channel.look_for_room();
+    EXPECT_EQ(order_of(fourth), "a");
+}
+
+TEST_F(PutsTest, AFullLogIsNoRoom)
+{
+    uint64_t serial = 0;
+    while (!channel.has(ControlChannel::kPutsOpen)) {
+        keep(++serial, 'x');
+        ASSERT_LE(serial, fuselink::PutLog::kMaxPuts);
+    }
+    EXPECT_TRUE(channel.puts_ask_due());
+    channel.puts_done(serial / 2);
+    EXPECT_FALSE(channel.has(ControlChannel::kPutsOpen));
+    const unsigned before = events.room;
+    channel.look_for_room();
+    EXPECT_EQ(events.room, before + 1);
 }
 
 } // namespace

@@ -19,7 +19,9 @@ public:
     void on_first_taken() override {}
     void on_drained() override {}
     void on_room() override {}
-    void on_lane_error(uct_ep_h, ucs_status_t) override {}
+    void on_lane_error(uct_ep_h, ucs_status_t) override { ++errors; }
+
+    unsigned errors = 0;
 };
 
 class OrderEvents final : public OrderTracker::Events {
@@ -33,7 +35,7 @@ protected:
     /* One that the lane has begun. */
     LaneOp &begin(FakeCompletion &done)
     {
-        LaneOp &op = ops.begin();
+        LaneOp &op = ops.begin({});
         ops.settle(op, UCS_INPROGRESS, user, &done.comp);
         return op;
     }
@@ -45,7 +47,7 @@ protected:
     ControlChannel channel{conn, 1, 1, parts.memory, parts.timer,
                            channel_events};
     OrderTracker   order{conn, channel, order_events};
-    LaneOps        ops{conn, order};
+    LaneOps        ops{conn, channel, order};
     PeerUser       user;
 };
 
@@ -53,7 +55,7 @@ TEST_F(LaneOpsTest, WhatEndsAtOnceTellsNobody)
 {
     FakeCompletion done;
     for (auto status : {UCS_OK, UCS_ERR_NO_RESOURCE}) {
-        LaneOp &op = ops.begin();
+        LaneOp &op = ops.begin({});
         EXPECT_TRUE(order.ops_open());
         ops.settle(op, status, user, &done.comp);
         EXPECT_FALSE(order.ops_open());
@@ -69,11 +71,54 @@ TEST_F(LaneOpsTest, TellsItsUserWhenItEnds)
     LaneOp &op = begin(done);
     EXPECT_EQ(user.open, 1u);
     EXPECT_TRUE(order.ops_open());
-    uct_invoke_completion(&op.comp, UCS_ERR_CANCELED);
+    uct_invoke_completion(&op.comp, UCS_OK);
     EXPECT_EQ(done.told, 1u);
-    EXPECT_EQ(done.comp.status, UCS_ERR_CANCELED);
+    EXPECT_EQ(done.comp.status, UCS_OK);
     EXPECT_EQ(user.open, 0u);
     EXPECT_FALSE(order.ops_open());
+}
+
+/* It is not over, and who asks for it again has all that it was for. */
+TEST_F(LaneOpsTest, OutlivesItsLane)
+{
+    FakeCompletion done;
+    char           memory[8];
+    LaneOp &op = ops.begin({memory, nullptr, sizeof(memory), 0x1000, {3, 4}});
+    ops.settle(op, UCS_INPROGRESS, user, &done.comp);
+    const auto epoch = op.epoch;
+    uct_invoke_completion(&op.comp, UCS_ERR_ENDPOINT_TIMEOUT);
+    EXPECT_EQ(done.told, 0u);
+    EXPECT_EQ(channel_events.errors, 1u); /* the lane has not said so itself */
+    EXPECT_EQ(conn.deferred, 1u);
+    EXPECT_TRUE(ops.any_lost());
+    LaneOp lost;
+    ASSERT_TRUE(ops.take_lost(lost));
+    EXPECT_FALSE(ops.any_lost());
+    EXPECT_EQ(ops.open(), 0u);
+    EXPECT_EQ(lost.user, &user);
+    EXPECT_EQ(lost.user_comp, &done.comp);
+    EXPECT_EQ(lost.get.buffer, memory);
+    EXPECT_EQ(lost.get.length, sizeof(memory));
+    EXPECT_EQ(lost.get.region.key, 4u);
+    EXPECT_TRUE(order.ops_open()); /* a fence waits for it */
+    EXPECT_EQ(user.open, 1u);
+    order.end_op(epoch);
+    EXPECT_FALSE(ops.take_lost(lost));
+}
+
+TEST_F(LaneOpsTest, LostOnesEndWithTheConnection)
+{
+    FakeCompletion lost, later;
+    uct_invoke_completion(&begin(lost).comp, UCS_ERR_CANCELED);
+    LaneOp &op = begin(later);
+    conn.fail(UCS_ERR_CONNECTION_RESET);
+    ops.end_lost(conn.failure());
+    EXPECT_EQ(lost.told, 1u);
+    EXPECT_EQ(lost.comp.status, UCS_ERR_CONNECTION_RESET);
+    uct_invoke_completion(&op.comp, UCS_ERR_CANCELED);
+    EXPECT_EQ(later.told, 1u);
+    EXPECT_EQ(ops.open(), 0u);
+    EXPECT_EQ(user.open, 0u);
 }
 
 TEST_F(LaneOpsTest, NobodyIsToldOfAUserThatIsGone)

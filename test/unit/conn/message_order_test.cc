@@ -63,4 +63,21 @@ TEST(MessageOrder, TellsAfterManyMessagesOrBytes)
     EXPECT_TRUE(order.tell_now());
 }
 
+/* What is in front of a message counts until that one is there, and over the last lane
+ * alone. */
+TEST(MessageOrderTest, InFrontOfAMessage)
+{
+    MessageOrder order;
+    EXPECT_EQ(order.take(1, 0, 8), MessageOrder::Place::Next);
+    EXPECT_FALSE(order.is_in_front(2, 0));
+    EXPECT_TRUE(order.is_in_front(2, 1));
+    EXPECT_TRUE(order.is_in_front(2, 1));
+    EXPECT_FALSE(order.is_in_front(2, 2));
+    EXPECT_FALSE(order.is_in_front(1, 1));
+    EXPECT_EQ(order.next(), 1u);
+    EXPECT_EQ(order.take(1, 1, 8), MessageOrder::Place::Again);
+    EXPECT_EQ(order.take(2, 1, 8), MessageOrder::Place::Next);
+    EXPECT_FALSE(order.is_in_front(2, 1));
+}
+
 } // namespace

@@ -38,7 +38,7 @@ ControlChannel::ControlChannel(Connection &conn, uint64_t own,
                                wire::Token token, MessageMemory &memory,
                                SeenTimer &timer, Events &events)
     : conn_(conn), own_(own), token_(token), timer_(timer), events_(events),
-      log_(memory)
+      log_(memory), puts_(memory)
 {
     hook_.req.func = on_hook;
     hook_.channel  = this;
@@ -56,12 +56,18 @@ void ControlChannel::begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
     limits_ = limits;
     ++lane_;
     log_.rewind(resent_);
+    if (ucs_unlikely(!puts_.empty())) {
+        puts_.rewind();
+        set(kPutsAgain);
+    }
 }
 
 void ControlChannel::open(uct_ep_h ep, Rail &rail, uint8_t remote,
                           const Limits &limits)
 {
     begin_lane(ep, rail, remote, limits);
+    put_lane_   = lane_; /* the hello asks for it */
+    may_put_    = false;
     for_hellos_ = true;
     clear(kConnecting | kWiring);
     if (rail.by_ep()) {
@@ -79,10 +85,9 @@ void ControlChannel::move_to(uct_ep_h ep, Rail &rail, uint8_t remote,
     clear(kBlocked);
     begin_lane(ep, rail, remote, limits);
     for_hellos_ = false;
-    if (log_.unsent()) {
+    if (!sent_all()) {
         set(kBlocked); /* until look_for_room() */
-        room_later_ = true;
-        conn_.defer();
+        look_later();
     }
 }
 
@@ -168,15 +173,14 @@ void ControlChannel::block()
          * (buffers of the whole rail) is not. Asking again at once would be
          * a loop without end. */
         hook_.queued = false;
-        room_later_  = true;
-        conn_.defer();
+        look_later();
     }
 }
 
 /* A stream takes nobody onto its queue who need not wait. */
 bool ControlChannel::written()
 {
-    if (has(kBlocked) || hook_.queued || hook_.running || log_.unsent()) {
+    if (has(kBlocked) || hook_.queued || hook_.running || !sent_all()) {
         return false;
     }
     if (uct_ep_pending_add(ep_, &hook_.req, 0) != UCS_OK) {
@@ -218,11 +222,12 @@ void ControlChannel::stamp(void *head) const
 {
     wire::ControlHeader header;
     memcpy(&header, head, sizeof(header));
-    header.version = wire::kProtocolVersion;
-    header.session = conn_.session();
-    header.sender  = own_;
-    header.seen    = order_.next();
-    header.lane    = lane_;
+    header.version   = wire::kProtocolVersion;
+    header.session   = conn_.session();
+    header.sender    = own_;
+    header.seen      = order_.next();
+    header.lane      = lane_;
+    header.confirmed = confirmed_;
     memcpy(head, &header, sizeof(header));
 }
 
@@ -234,9 +239,10 @@ void ControlChannel::refresh(uint8_t am_id, char *bytes)
         header->lane = lane_;
         header->seen = order_.tell();
     } else {
-        auto *header = reinterpret_cast<wire::ControlHeader *>(bytes);
-        header->lane = lane_;
-        header->seen = order_.tell();
+        auto *header      = reinterpret_cast<wire::ControlHeader *>(bytes);
+        header->lane      = lane_;
+        header->seen      = order_.tell();
+        header->confirmed = confirmed_;
     }
 }
 
@@ -268,7 +274,7 @@ void ControlChannel::append(const void *head, size_t head_length,
 void ControlChannel::committed()
 {
     note_full();
-    if (!has(kBlocked | kConnecting | kFailed) && !draining_) {
+    if (!has(kBlocked | kConnecting | kFailed | kPutsAgain) && !draining_) {
         draining_ = true; /* a lane that fails in the call may bring us here */
         while (send_next() && ucs_unlikely(log_.unsent())) {
         }
@@ -375,7 +381,7 @@ void ControlChannel::send(void *head, size_t head_length, const void *body,
     stamp(head);
     const size_t length = head_length + body_length;
     if (queue_.empty() && taken_ && !draining_ && !log_.unsent() &&
-        !has(kBlocked | kConnecting) && may_accept(length)) {
+        !has(kBlocked | kConnecting | kPutsAgain) && may_accept(length)) {
         append(head, head_length, body, body_length);
         return;
     }
@@ -433,6 +439,24 @@ bool ControlChannel::send_seen()
     return true;
 }
 
+/* One that an earlier lane's NIC had. */
+bool ControlChannel::send_put()
+{
+    PutLog::Record &record = puts_.front_unsent();
+    stamp(record.bytes());
+    auto *header   = reinterpret_cast<wire::ControlHeader *>(record.bytes());
+    header->number = record.number;
+    if (!try_send(ep_, record.bytes(), record.length)) {
+        block();
+        return false;
+    }
+    if (has(kConnecting)) {
+        return false;
+    }
+    puts_.note_sent();
+    return true;
+}
+
 void ControlChannel::drain()
 {
     if (draining_) {
@@ -446,6 +470,10 @@ void ControlChannel::drain()
             goes = send_hello();
         } else if (!taken_) {
             break; /* each lane begins with one */
+        } else if (ucs_unlikely(has(kPutsAgain)) && !may_put_) {
+            goes = telling_.due && send_seen(); /* the peer may wait for ours */
+        } else if (ucs_unlikely(has(kPutsAgain)) && put_is_next()) {
+            goes = send_put();
         } else if (log_.unsent()) {
             goes = send_next();
         } else if (!queue_.empty() && may_accept(queue_.front().size())) {
@@ -468,6 +496,49 @@ void ControlChannel::drain()
     events_.on_drained();
 }
 
+/* --- puts of the lane's NIC --- */
+
+void ControlChannel::keep_put(uint64_t serial, const wire::PutData &header,
+                              const void *data, size_t length)
+{
+    memcpy(reserve_put(length), data, length);
+    keep_reserved_put(serial, header, length);
+}
+
+void ControlChannel::keep_reserved_put(uint64_t serial,
+                                       const wire::PutData &header,
+                                       size_t length)
+{
+    char *bytes = puts_.reserve(sizeof(header) + length);
+    memcpy(bytes, &header, sizeof(header));
+    reinterpret_cast<wire::ControlHeader *>(bytes)->flags = wire::kPutAgain;
+    puts_.commit(serial, log_.next_number(), sizeof(header) + length);
+    if (!puts_.has_room()) {
+        set(kPutsOpen);
+    }
+}
+
+void ControlChannel::puts_done(uint64_t serial)
+{
+    if (!has(kPutsAgain)) { /* else what is kept is messages by now */
+        puts_.done(serial);
+        note_puts();
+    }
+}
+
+/* There may be fewer. */
+void ControlChannel::note_puts()
+{
+    if (has(kPutsOpen) && puts_.has_room()) {
+        clear(kPutsOpen);
+        look_later();
+    }
+    if (has(kPutsAgain) && puts_.empty()) {
+        clear(kPutsAgain);
+        look_later();
+    }
+}
+
 /* --- what comes --- */
 
 bool ControlChannel::refuse(MessageOrder::Place   place,
@@ -488,8 +559,11 @@ void ControlChannel::acknowledged(wire::MessageNumber seen)
     }
     if (ucs_unlikely(has(kUnseen)) && log_.has_room(limits_.am_bcopy)) {
         clear(kUnseen);
-        room_later_ = true; /* not from inside of a rail's callback */
-        conn_.defer();
+        look_later();
+    }
+    if (ucs_unlikely(!puts_.empty())) {
+        puts_.acknowledge(seen);
+        note_puts();
     }
 }
 

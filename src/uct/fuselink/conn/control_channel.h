@@ -10,6 +10,7 @@
 #include "control_queue.h"
 #include "message_log.h"
 #include "message_order.h"
+#include "put_log.h"
 #include "seen_timer.h"
 
 #include <cstring>
@@ -28,6 +29,11 @@ namespace fuselink {
  * of lanes needs nothing of the lane that was: what comes late over it is known by
  * the lane's number. The exceptions are messages that say of the lane how it is, or
  * that it ends (wire::is_numbered()).
+ *
+ * Puts of the lane's own NIC have their places between the messages. They are kept
+ * as well (PutLog), until they are done, and the next lane takes them as messages:
+ * when the peer has confirmed that nothing of the lane that broke can be executed
+ * there any more. Until they are done users wait.
  *
  * Which endpoint it is, others say (Wireup). Between leave() and the next open()
  * there is none: users may not send then, and what is to be said waits.
@@ -56,6 +62,8 @@ public:
         kQueued     = 16, /* requests are pending: what comes now is later */
         kWiring     = 32, /* there is a lane, but users wait for a better */
         kUnseen     = 64, /* the peer has not acknowledged enough */
+        kPutsOpen   = 128, /* the NIC has not done enough of the users' puts */
+        kPutsAgain  = 256, /* puts of the NIC of an earlier lane are not done */
     };
 
     /** What one message may have on a lane, bytes; see uct_iface_attr_t. */
@@ -132,6 +140,27 @@ public:
      *  user. It begins with a wire::ControlHeader whose type is filled in. */
     void    am_control(uct_pack_callback_t pack, void *arg, size_t most);
 
+    /* Puts of the lane's NIC, of a user. The NIC has one when it is kept. */
+
+    /** Keeps what `header` says. @param serial counts them, from 1 on */
+    void  keep_put(uint64_t serial, const wire::PutData &header,
+                   const void *data, size_t length);
+    /** The same where the bytes are written first: memory for up to `most`. */
+    char *reserve_put(size_t most)
+    {
+        return puts_.reserve(sizeof(wire::PutData) + most) +
+               sizeof(wire::PutData);
+    }
+    void  keep_reserved_put(uint64_t serial, const wire::PutData &header,
+                            size_t length);
+    /** Some are not known to be done. */
+    bool  puts_kept() const { return !puts_.empty(); }
+    /** The NIC is to be asked which are. */
+    bool  puts_ask_due() const { return puts_.ask_due(); }
+    void  note_puts_asked() { puts_.note_asked(); }
+    /** It has done all up to this one. */
+    void  puts_done(uint64_t serial);
+
     /** What an operation of the lane's NIC returned, with its consequences. An
      *  operation that broke the lane may be tried again. */
     ucs_status_t outcome(ucs_status_t status);
@@ -169,8 +198,9 @@ public:
 
     /** Sends what waits, as far as there is room. */
     void drain();
-    /** All that was accepted was given to the lane. */
-    bool sent_all() const { return !log_.unsent(); }
+    /** All that was accepted was given to the lane, and what an earlier one had is
+     *  done. */
+    bool sent_all() const { return !log_.unsent() && !has(kPutsAgain); }
     /** From progress: looks for room where nothing else tells of it. */
     void look_for_room();
     /** The lane has taken a message. */
@@ -181,7 +211,11 @@ public:
     /** The connection has failed: nothing more is to be sent. */
     void   drop_all();
     /** The same, when there is no lane any more that may be sending from there. */
-    void   drop_log() { log_.clear(); }
+    void   drop_log()
+    {
+        log_.clear();
+        puts_.clear();
+    }
 
     /* What comes. Untrusted. */
 
@@ -209,13 +243,33 @@ public:
         }
         return true;
     }
+    /** A put that comes again. False: it is not to be executed. */
+    bool take_again(const wire::ControlHeader &header)
+    {
+        return order_.is_in_front(header.lane, header.number);
+    }
     /** A hello over that lane. */
     void on_hello(uint8_t lane, wire::MessageNumber seen);
     /** A wire::Seen. */
     void on_seen(const wire::ControlHeader &header);
     /** The peer hears what came as soon as the lane takes it. */
     void say_seen();
-    /** The same, and is asked what it has had itself. */
+    /** And that nothing of its lanes before this one can be executed here any more. */
+    void confirm(uint8_t lane)
+    {
+        confirmed_ = lane;
+        say_seen();
+    }
+    /** What the peer has confirmed so. */
+    void on_confirmed(uint8_t lane)
+    {
+        if (ucs_unlikely(has(kPutsAgain)) && !may_put_ &&
+            !wire::lane_before(lane, put_lane_)) {
+            may_put_ = true;
+            look_later();
+        }
+    }
+    /** It hears what came, and is asked what it has had itself. */
     void ask_seen();
 
     /** What it was told by messages that nobody acknowledges: how many, and one is
@@ -263,6 +317,20 @@ private:
     bool send_next();
     bool send_hello();
     bool send_seen();
+    bool send_put();
+    bool put_is_next()
+    {
+        return puts_.unsent() &&
+               (!log_.unsent() ||
+                wire::message_distance(puts_.front_unsent().number,
+                                       log_.first_unsent()) <= 0);
+    }
+    void note_puts();
+    void look_later()
+    {
+        room_later_ = true; /* not from inside of a rail's callback */
+        conn_.defer();
+    }
     void refresh(uint8_t am_id, char *bytes);
     void acknowledged(wire::MessageNumber seen);
     bool refuse(MessageOrder::Place place, wire::MessageNumber number);
@@ -293,8 +361,12 @@ private:
     bool              draining_   = false;
     bool              room_later_ = false; /* look for room from progress */
     Telling           telling_;
+    uint8_t           confirmed_  = 0;     /* to the peer */
+    uint8_t           put_lane_   = 0;     /* what it is to confirm for puts, */
+    bool              may_put_    = false; /* and has */
     Hook              hook_{};
     MessageLog        log_;
+    PutLog            puts_;
     MessageOrder      order_;
     ControlQueue      queue_;
     std::vector<uint8_t> hello_; /* goes first */

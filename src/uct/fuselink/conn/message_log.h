@@ -124,6 +124,7 @@ public:
         }
         return *at(cursor_, cursor_at_);
     }
+    wire::MessageNumber first_unsent() const { return sent_; }
     /** The lane has taken it. */
     void note_sent()
     {

@@ -48,6 +48,17 @@ public:
         return Place::Next;
     }
 
+    /** A message without a number of its own, which is in front of the one of this
+     *  number: it counts as often as it comes, but never behind that one. */
+    bool is_in_front(uint8_t lane, wire::MessageNumber number)
+    {
+        if (wire::lane_before(lane, lane_)) {
+            return false;
+        }
+        lane_ = lane;
+        return number == next_;
+    }
+
     /** The peer has begun another lane. */
     void begin_lane(uint8_t lane)
     {

@@ -141,52 +141,66 @@ void OrderTracker::begin_hello_fence()
     }
 }
 
-namespace {
-
-struct LaneFence {
-    uct_completion_t comp; /* first: UCX gives back a pointer to it */
-    OrderTracker    *order;
-};
-
-} // namespace
-
-void OrderTracker::on_lane_fenced(uct_completion_t *comp)
-{
-    auto         *fence = reinterpret_cast<LaneFence *>(comp);
-    OrderTracker *order = fence->order;
-    --order->lane_fences_;
-    order->lane_puts_ |= UCS_STATUS_IS_ERR(comp->status); /* who knows */
-    delete fence;
-    order->events_.on_bulk_free();
-}
-
-/* Has bulk data wait until the puts of the lane's own NIC have ended.
- * The lane may not be able to tell now: then it waits until it is, too. */
+/* Has bulk data wait until the puts of the lane's own NIC have ended. The lane may not
+ * be able to tell now, or be no more: then it waits until one is, too. */
 void OrderTracker::flush_lane()
 {
-    auto *fence = new LaneFence{};
-    arm(fence->comp, on_lane_fenced);
-    fence->order        = this;
+    lane_fence_due_ = channel_.has(ControlChannel::kConnecting |
+                                   ControlChannel::kPutsAgain);
+    if (lane_fence_due_) {
+        return; /* begin_lane_fence(), when they are done */
+    }
+    LaneFlush   *fence  = begin_lane_flush(For::Fence);
     ucs_status_t status = uct_ep_flush(channel_.ep(), 0, &fence->comp);
     lane_fence_due_     = status == UCS_ERR_NO_RESOURCE;
     if (status == UCS_INPROGRESS) {
         ++lane_fences_;
     } else {
-        delete fence;
+        drop_lane_flush(fence);
     }
     if (lane_fence_due_) {
         conn_.defer();
+    } else if (UCS_STATUS_IS_ERR(status)) {
+        lane_fence_due_ = true;
+        channel_.outcome(status);
+    } else {
+        lane_puts_ = false;
+        if (status == UCS_OK) {
+            note_lane_flushed(lane_puts_sent_);
+        }
+    }
+}
+
+/* So that no more is kept than must be. */
+void OrderTracker::ask_lane()
+{
+    ask_due_ = false;
+    if (asks_ || channel_.has(ControlChannel::kConnecting |
+                              ControlChannel::kPutsAgain)) {
         return;
     }
-    lane_puts_ = false;
-    if (UCS_STATUS_IS_ERR(status)) {
-        conn_.fail(status);
+    LaneFlush   *flush  = begin_lane_flush(For::Ask);
+    ucs_status_t status = uct_ep_flush(channel_.ep(), 0, &flush->comp);
+    if (status == UCS_INPROGRESS) {
+        asks_ = true;
+        channel_.note_puts_asked();
+        return;
+    }
+    drop_lane_flush(flush);
+    if (status == UCS_OK) {
+        note_lane_flushed(lane_puts_sent_);
+    } else if (status == UCS_ERR_NO_RESOURCE) {
+        ask_due_ = true;
+        conn_.defer();
+    } else {
+        channel_.outcome(status);
     }
 }
 
 void OrderTracker::begin_lane_fence()
 {
-    if (lane_fence_due_) {
+    if (lane_fence_due_ && !channel_.has(ControlChannel::kConnecting |
+                                         ControlChannel::kPutsAgain)) {
         flush_lane();
         events_.on_bulk_free(); /* may have waited for it */
     }
@@ -226,15 +240,16 @@ void OrderTracker::on_ack(const void *data, size_t length)
     events_.on_bulk_free();
 }
 
-OrderTracker::LaneFlush *OrderTracker::begin_lane_flush(FlushOp *op)
+OrderTracker::LaneFlush *OrderTracker::begin_lane_flush(For what, FlushOp *op)
 {
-    auto *flush = new LaneFlush{{}, this, op, channel_.lane()};
+    auto *flush = new LaneFlush{{}, this, op, lane_puts_sent_, channel_.lane(),
+                                what};
     arm(flush->comp, on_lane_flushed);
     at_lanes_.push_back(flush);
     return flush;
 }
 
-void OrderTracker::end_lane_flush(LaneFlush *flush)
+void OrderTracker::drop_lane_flush(LaneFlush *flush)
 {
     at_lanes_.erase(std::find(at_lanes_.begin(), at_lanes_.end(), flush));
     delete flush;
@@ -242,47 +257,76 @@ void OrderTracker::end_lane_flush(LaneFlush *flush)
 
 void OrderTracker::on_lane_flushed(uct_completion_t *comp)
 {
-    auto *flush         = reinterpret_cast<LaneFlush *>(comp);
-    OrderTracker &order = *flush->order;
-    FlushOp      *op    = flush->op;
-    const uint8_t lane  = flush->lane;
-    ucs_status_t status = comp->status;
-    order.end_lane_flush(flush);
-    if (op == nullptr) {
+    auto *flush = reinterpret_cast<LaneFlush *>(comp);
+    flush->order->end_lane_flush(flush, comp->status);
+}
+
+void OrderTracker::end_lane_flush(LaneFlush *flush, ucs_status_t status)
+{
+    const LaneFlush ended = *flush;
+    drop_lane_flush(flush);
+    if (ended.what == For::Nobody) {
         return;
     }
-    op->lane = nullptr;
-    if (UCS_STATUS_IS_ERR(status) && !order.conn_.failed()) {
+    lane_fences_ -= ended.what == For::Fence;
+    asks_         = asks_ && ended.what != For::Ask;
+    if (ended.op != nullptr) {
+        ended.op->lane = nullptr;
+    }
+    if (UCS_STATUS_IS_ERR(status) && !conn_.failed()) {
         /* The lane broke, and says so a little later: until then another flush
          * of it would find nothing to wait for. The messages go on. */
-        op->wait_lane = true;
-        ++order.flushes_again_;
-        if (lane == order.channel_.lane()) {
-            order.channel_.outcome(status);
+        if (ended.what == For::Fence) {
+            lane_fence_due_ = lane_puts_ = true;
+        } else if (ended.what == For::User) {
+            ended.op->wait_lane = true;
+            ++flushes_again_;
         }
-        order.conn_.defer();
+        if (ended.lane == channel_.lane()) {
+            channel_.outcome(status);
+        }
+        conn_.defer();
         return;
     }
-    --order.lane_flushes_;
-    order.note_lane_flushed(op->lane_puts);
-    order.flush_step(op, status);
+    if (status == UCS_OK) {
+        note_lane_flushed(ended.puts);
+    }
+    if (ended.what == For::Fence) {
+        events_.on_bulk_free();
+    } else if (ended.what == For::User) {
+        --lane_flushes_;
+        flush_step(ended.op, status);
+    } else if (status == UCS_OK && channel_.puts_ask_due()) {
+        ask_due_ = true; /* more have come meanwhile */
+        conn_.defer();
+    }
 }
 
 void OrderTracker::on_lane_lost()
 {
-    for (FlushOp *op : flushes_) {
-        if (op->lane != nullptr) {
-            op->lane->op  = nullptr; /* it may tell when it is destroyed, or not */
-            op->lane      = nullptr;
-            op->wait_lane = true;
+    for (LaneFlush *flush : at_lanes_) {
+        if (flush->what == For::User) {
+            flush->op->lane      = nullptr;
+            flush->op->wait_lane = true;
             ++flushes_again_;
         }
+        flush->op   = nullptr;
+        flush->what = For::Nobody;
+    }
+    lane_fence_due_ = lane_fence_due_ || lane_fences_ != 0;
+    lane_fences_    = 0;
+    lane_put_fence_ = asks_ = ask_due_ = false; /* messages keep their order */
+    if (channel_.puts_kept()) {
+        /* They are done when the peer has had this, which comes behind them. */
+        acks_.fence_sent();
+        request_ack();
     }
 }
 
 /* So many puts of the lane's NIC, at least, have arrived. */
 void OrderTracker::note_lane_flushed(uint64_t puts)
 {
+    channel_.puts_done(puts);
     if (puts == lane_puts_sent_) {
         lane_puts_ = lane_put_fence_ = false;
     }
@@ -299,12 +343,12 @@ void OrderTracker::resume_flushes()
         if (!op->wait_lane) {
             continue;
         }
-        LaneFlush   *flush  = begin_lane_flush(op);
+        LaneFlush   *flush  = begin_lane_flush(For::User, op);
         ucs_status_t status = uct_ep_flush(channel_.ep(), 0, &flush->comp);
         if (status == UCS_INPROGRESS) {
             op->lane = flush;
         } else {
-            end_lane_flush(flush);
+            drop_lane_flush(flush);
         }
         if (status == UCS_ERR_NO_RESOURCE) {
             conn_.defer();
@@ -427,16 +471,15 @@ ucs_status_t OrderTracker::flush(PeerUser *user, uct_completion_t *comp,
     op->user      = comp;
     op->status    = UCS_OK;
     op->waiting   = 1;
-    op->lane_puts = lane_puts_sent_;
 
     ucs_status_t status = UCS_OK;
     if (ask_lane) {
-        LaneFlush *flush = begin_lane_flush(op);
+        LaneFlush *flush = begin_lane_flush(For::User, op);
         status           = uct_ep_flush(channel_.ep(), 0, &flush->comp);
         if (status == UCS_INPROGRESS) {
             op->lane = flush;
         } else {
-            end_lane_flush(flush);
+            drop_lane_flush(flush);
         }
     }
     if (status == UCS_INPROGRESS) {
@@ -475,7 +518,7 @@ ucs_status_t OrderTracker::flush_written(bool from_queue)
     if (channel_.has(ControlChannel::kQueued) && !from_queue) {
         return UCS_ERR_NO_RESOURCE;
     }
-    if (channel_.unflushed() &&
+    if ((channel_.unflushed() || channel_.has(ControlChannel::kPutsAgain)) &&
         (channel_.has(ControlChannel::kConnecting) || !channel_.written())) {
         return UCS_ERR_NO_RESOURCE;
     }

@@ -52,11 +52,18 @@ public:
     bool       ops_open() const { return epochs_.outstanding() != 0; }
     /** A put has gone as a message. */
     void       put_sent() { acks_.put_sent(); }
-    /** A put has been given to the lane's NIC. */
-    void       lane_put_sent()
+    /** A put has been given to the lane's NIC. Returns its number, from 1 on. */
+    uint64_t   lane_put_sent()
     {
         lane_puts_ = true;
-        ++lane_puts_sent_;
+        return ++lane_puts_sent_;
+    }
+    /** Behind each that is kept: now and then the NIC is asked what it has done. */
+    void       lane_put_kept()
+    {
+        if (ucs_unlikely(channel_.puts_ask_due()) && !asks_) {
+            ask_lane();
+        }
     }
     /** In front of such a put. */
     ucs_status_t before_lane_put();
@@ -75,14 +82,14 @@ public:
     /* Another lane. */
 
     /** Puts of the lane's NIC have been sent of which nobody knows whether they
-     *  arrived: with the lane the connection ends. */
+     *  arrived: if they are not kept, the connection ends with the lane. */
     bool lane_puts_open() const { return lane_puts_ || lane_fences_ != 0; }
     /** The lane is being destroyed, and there will be another. */
     void on_lane_lost();
     /** What was sent on the lane that broke was sent again: flushes of users that
      *  asked it go on with this one. From progress. */
     void resume_flushes();
-    bool flushes_wait() const { return flushes_again_ != 0; }
+    bool flushes_wait() const { return flushes_again_ != 0 || lane_fence_due_; }
 
     /* Fences. */
 
@@ -110,6 +117,13 @@ public:
      *  at once. */
     void begin_hello_fence();
     void begin_lane_fence();
+    /** The same: the lane is asked for its puts. */
+    void ask_again()
+    {
+        if (ucs_unlikely(ask_due_)) {
+            ask_lane();
+        }
+    }
 
     /* Flushes: of one user, or with null of all. */
 
@@ -126,11 +140,19 @@ public:
 
 private:
     struct FlushOp;
-    struct LaneFlush { /* for one operation, on one lane */
+    enum class For : uint8_t {
+        User,   /* a flush, of one operation */
+        Fence,
+        Ask,    /* what puts are done */
+        Nobody, /* the lane is lost, and it may tell when it is destroyed, or not */
+    };
+    struct LaneFlush { /* on one lane */
         uct_completion_t comp; /* first: UCX gives back a pointer to it */
         OrderTracker    *order;
-        FlushOp         *op;   /* null: it does not wait for this any more */
+        FlushOp         *op;   /* of User */
+        uint64_t         puts; /* of the lane's NIC, in front of it */
         uint8_t          lane; /* number */
+        For              what;
     };
     struct FlushOp {
         LaneFlush        *lane; /* under way */
@@ -138,7 +160,6 @@ private:
         uct_completion_t *user; /* null once it was told */
         Epochs::Id        boundary;
         uint64_t          last_put;
-        uint64_t          lane_puts; /* sent before it */
         int               waiting;
         bool              wait_epoch;
         bool              wait_puts;
@@ -150,15 +171,16 @@ private:
     void check_waiters();
     void repeat_fence();
     void flush_lane();
+    void ask_lane();
     void note_lane_flushed(uint64_t puts);
     void hold_bulk();
     void request_ack();
-    LaneFlush *begin_lane_flush(FlushOp *op);
-    void       end_lane_flush(LaneFlush *flush);
+    LaneFlush *begin_lane_flush(For what, FlushOp *op = nullptr);
+    void       end_lane_flush(LaneFlush *flush, ucs_status_t status);
+    void       drop_lane_flush(LaneFlush *flush);
     void flush_step(FlushOp *op, ucs_status_t status);
     void end_flush(FlushOp *op, ucs_status_t status);
 
-    static void on_lane_fenced(uct_completion_t *comp);
     static void on_lane_flushed(uct_completion_t *comp);
 
     Connection            &conn_;
@@ -174,6 +196,8 @@ private:
     bool                   lane_put_fence_  = false; /* one since the last put */
     unsigned               lane_fences_     = 0; /* flushes for one, not ended */
     bool                   lane_fence_due_  = false; /* one that has not begun */
+    bool                   asks_            = false; /* the lane, for its puts */
+    bool                   ask_due_         = false; /* it has had no room for that */
     bool                   hello_fence_due_ = false;
     unsigned               lane_flushes_    = 0; /* of users, not ended */
     unsigned               flushes_again_   = 0; /* of which the lane broke */

@@ -74,6 +74,8 @@ public:
     /** The rail reports that the endpoint is broken. False if that is more
      *  than the end of this pair: data went over it. */
     bool on_error();
+    /** It has broken before anything went over it. */
+    void give_up() { state_ = State::Failed; }
 
     /** Does what could not be done at once. To be called from progress after
      *  Connection::defer(), by which a change of state is told as well. */

@@ -11,7 +11,7 @@ Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session,
       channel_(*this, context.rails.uuid(), token, context.messages,
                context.seen_timer, *this),
       order_(*this, channel_, *this), pending_(*this, channel_, order_),
-      ops_(*this, order_),
+      ops_(*this, channel_, order_),
       endpoints_(*this, context.lanes, context.poller,
                  context.settings.max_qps),
       bulk_(*this, endpoints_, *this, *this, *this, context.bulk),
@@ -45,6 +45,9 @@ Peer::~Peer()
 void Peer::run_deferred()
 {
     wireup_.run_deferred();
+    if (ucs_unlikely(ops_.any_lost()) && !failed() && !wireup_.lane_broken()) {
+        rma_.ask_again();
+    }
     if (!failed() && wireup_.lost() != UCS_OK) {
         teardown_.on_channel_broken(wireup_.lost());
     }
@@ -55,6 +58,7 @@ void Peer::run_deferred()
     channel_.look_for_room();
     if (!failed()) {
         order_.begin_lane_fence();
+        order_.ask_again();
         channel_.drain();
         order_.resume_flushes();
         pending_.dispatch();
@@ -148,9 +152,13 @@ void Peer::on_lane_error(uct_ep_h ep, ucs_status_t status)
     if (teardown_.on_lane_error(ep)) {
         return;
     }
-    if (ep == channel_.ep() && (failed() || order_.lane_puts_open() ||
-                                ops_.open() != 0)) {
-        /* Of what the lane's own NIC did, nobody knows what has arrived. */
+    const bool shared = ep == channel_.ep() && channel_.rail()->reads() &&
+                        !channel_.rail()->by_ep();
+    if (ep == channel_.ep() &&
+        (failed() ||
+         (shared && (order_.lane_puts_open() || ops_.open() != 0)))) {
+        /* Who sends to a queue pair of all cannot have its end destroyed: of what
+         * the lane's own NIC did, nobody knows what may yet be executed. */
         teardown_.on_channel_broken(status);
     } else if (!wireup_.on_error(ep, status) &&
                !bulk_.on_path_error(ep, status)) {
@@ -167,6 +175,14 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
     if (failed() && type != ControlType::Goodbye &&
         type != ControlType::GetDone) {
         return; /* it was told, or will be */
+    }
+    channel_.on_confirmed(header.confirmed);
+    if (ucs_unlikely(type == ControlType::PutData &&
+                     (header.flags & wire::kPutAgain) != 0)) {
+        if (!failed() && channel_.take_again(header)) {
+            target_.on_put(data, length);
+        }
+        return;
     }
     if (!failed() && wire::is_numbered(type) && !take(header, length)) {
         return;
@@ -353,6 +369,7 @@ void Peer::tear_down()
     bulk_.fail(failure());
     /* What comes by messages we drop from now on. */
     gets_.end_ours(failure(), bulk_.written_in_place());
+    ops_.end_lost(failure());
     order_.end_flushes(nullptr, failure());
     teardown_.tell();
 }
@@ -380,6 +397,7 @@ void Peer::abandon()
         uct_ep_flush(channel_.ep(), UCT_FLUSH_FLAG_CANCEL, nullptr);
     }
     bulk_.close(); /* no NIC writes to their memory any more */
+    ops_.end_lost(failure());
     gets_.end_all(failure());
     order_.end_flushes(nullptr, failure());
     cancellation_.check();

@@ -97,9 +97,9 @@ uct_rkey_t RmaInitiator::lane_rkey(RemoteKey &key)
     return key.nics->get(slot, rail.control().md());
 }
 
-/* What a get of the lane's own NIC returned. For fences it is one of the
+/* What a get of the lane's own NIC returned, or a put. For fences a get is one of the
  * operations that are counted. */
-ucs_status_t RmaInitiator::lane_get_status(ucs_status_t status)
+ucs_status_t RmaInitiator::lane_status(ucs_status_t status)
 {
     if (status == UCS_OK || status == UCS_INPROGRESS) {
         channel_.note_rma();
@@ -109,27 +109,49 @@ ucs_status_t RmaInitiator::lane_get_status(ucs_status_t status)
     return channel_.outcome(status);
 }
 
-/* What a put of its own returned. */
-ucs_status_t RmaInitiator::lane_put_status(ucs_status_t status)
+/* A put of its own has gone. Of `data` null, the bytes are where they are kept. */
+void RmaInitiator::lane_put_begun(const wire::PutData &header, const void *data,
+                                  size_t length)
 {
-    if (status == UCS_OK) {
-        order_.lane_put_sent();
+    const uint64_t number = order_.lane_put_sent();
+    if (channel_.rail()->by_ep()) {
+        if (data != nullptr) {
+            channel_.keep_put(number, header, data, length);
+        } else {
+            channel_.keep_reserved_put(number, header, length);
+        }
+        order_.lane_put_kept();
     }
-    return lane_get_status(status);
+    lane_status(UCS_OK);
 }
 
 /* A put of the lane's own NIC, copied; returns as UCT's. */
 ssize_t RmaInitiator::lane_put_bcopy(uct_pack_callback_t pack, void *arg,
-                             uint64_t remote, uct_rkey_t rkey)
+                                     const wire::PutData &header, uct_rkey_t rkey)
 {
-    ssize_t sent = order_.before_lane_put();
+    struct Pack {
+        uct_pack_callback_t pack;
+        void               *arg;
+        char               *kept;
+    };
+    /* From what the NIC gets: the user packs once. */
+    auto pack_both = [](void *dest, void *arg) {
+        auto        *both   = static_cast<Pack *>(arg);
+        const size_t length = both->pack(dest, both->arg);
+        memcpy(both->kept, dest, length);
+        return length;
+    };
+    const auto &cap  = channel_.rail()->control().attr().cap.put;
+    Pack        both{pack, arg, channel_.reserve_put(cap.max_bcopy)};
+    ssize_t     sent = order_.before_lane_put();
     if (sent == UCS_OK) {
-        sent = uct_ep_put_bcopy(channel_.ep(), pack, arg, remote, rkey);
+        sent = uct_ep_put_bcopy(channel_.ep(), pack_both, &both, header.remote,
+                                rkey);
     }
     if (sent < 0) {
-        return lane_put_status(static_cast<ucs_status_t>(sent));
+        return lane_status(static_cast<ucs_status_t>(sent));
     }
-    lane_put_status(UCS_OK);
+    lane_put_begun(header, nullptr, static_cast<size_t>(sent));
     return sent;
 }
 
@@ -151,7 +173,7 @@ ucs_status_t RmaInitiator::lane_get(PeerUser &user, void *buffer, size_t length,
     if (!copy && (memh == nullptr || length > cap.max_zcopy)) {
         return UCS_ERR_UNSUPPORTED;
     }
-    LaneOp &op = ops_.begin();
+    LaneOp &op = ops_.begin({buffer, nullptr, length, remote, key.region});
     ucs_status_t status;
     if (copy) {
         status = uct_ep_get_bcopy(channel_.ep(), copy_in, buffer, length,
@@ -162,7 +184,7 @@ ucs_status_t RmaInitiator::lane_get(PeerUser &user, void *buffer, size_t length,
                                   &op.comp);
     }
     ops_.settle(op, status, user, comp);
-    return lane_get_status(status);
+    return lane_status(status);
 }
 
 ucs_status_t RmaInitiator::put_short(const void *buffer, unsigned length,
@@ -183,11 +205,16 @@ ucs_status_t RmaInitiator::put_short(const void *buffer, unsigned length,
             status = uct_ep_put_short(channel_.ep(), buffer, length, remote,
                                       rkey);
         }
-        return lane_put_status(status);
+        if (status != UCS_OK) {
+            return lane_status(status);
+        }
+        lane_put_begun(put_header(remote, key), buffer, length);
+        return UCS_OK;
     }
     if (rkey != UCT_INVALID_RKEY && length <= lane.max_bcopy) {
         CopyFrom from{buffer, length};
-        ssize_t  sent = lane_put_bcopy(copy_from, &from, remote, rkey);
+        ssize_t  sent = lane_put_bcopy(copy_from, &from,
+                                       put_header(remote, key), rkey);
         return sent < 0 ? static_cast<ucs_status_t>(sent) : UCS_OK;
     }
     PutMessage message{put_header(remote, key), nullptr, nullptr, buffer,
@@ -207,7 +234,7 @@ ssize_t RmaInitiator::put_bcopy(uct_pack_callback_t cb, void *arg, uint64_t remo
     if (rkey != UCT_INVALID_RKEY &&
         rails_.max_put_bcopy() <=
             channel_.rail()->control().attr().cap.put.max_bcopy) {
-        return lane_put_bcopy(cb, arg, remote, rkey);
+        return lane_put_bcopy(cb, arg, put_header(remote, key), rkey);
     }
     PutMessage message{put_header(remote, key), cb, arg, nullptr, 0};
     put_message(message, rails_.max_put_bcopy());
@@ -284,11 +311,11 @@ ucs_status_t RmaInitiator::get_bcopy(PeerUser &user, uct_unpack_callback_t unpac
     uct_rkey_t rkey = lane_rkey(key);
     if (rkey != UCT_INVALID_RKEY &&
         length <= channel_.rail()->control().attr().cap.get.max_bcopy) {
-        LaneOp &op = ops_.begin();
+        LaneOp &op = ops_.begin({arg, unpack, length, remote, key.region});
         status     = uct_ep_get_bcopy(channel_.ep(), unpack, arg, length,
                                       remote, rkey, &op.comp);
         ops_.settle(op, status, user, comp);
-        return lane_get_status(status);
+        return lane_status(status);
     }
     wire::OpId op;
     Get &get       = gets_.begin(op);
@@ -335,6 +362,37 @@ ucs_status_t RmaInitiator::get_zcopy(PeerUser &user, const uct_iov_t *iov,
     get.by_message = length <= inline_get_;
     get.to_gpu     = to_gpu;
     return request_get(user, get, op, region, remote, key);
+}
+
+void RmaInitiator::ask_again()
+{
+    LaneOp op;
+    while (ops_.take_lost(op)) {
+        wire::OpId id;
+        Get &get       = gets_.begin(id);
+        get.user       = op.user;
+        get.comp       = op.user_comp;
+        get.unpack     = op.get.unpack;
+        get.unpack_arg = op.get.unpack != nullptr ? op.get.buffer : nullptr;
+        get.buffer     = static_cast<char *>(op.get.buffer);
+        get.length     = op.get.length;
+        get.by_message = true;
+        get.epoch      = op.epoch;
+        if (op.user == nullptr || op.user->cancelling) {
+            gets_.end(get, UCS_ERR_CANCELED); /* nobody wants it any more */
+            continue;
+        }
+        wire::GetReq request{};
+        request.header.type  = static_cast<uint8_t>(ControlType::GetReq);
+        request.header.flags = wire::kGetInline;
+        request.op           = id;
+        request.remote       = op.get.remote;
+        request.local        = reinterpret_cast<uintptr_t>(op.get.buffer);
+        request.length       = op.get.length;
+        request.region_id    = op.get.region.id;
+        request.region_key   = op.get.region.key;
+        conn_.send_control(&request, sizeof(request));
+    }
 }
 
 void RmaInitiator::ask_for(const Transfer &transfer)

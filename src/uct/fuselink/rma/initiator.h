@@ -54,6 +54,10 @@ public:
                            uint64_t remote, RemoteKey &key,
                            uct_completion_t *comp);
 
+    /** Gets of the NIC of the lane that broke, which is gone: the peer sends what they
+     *  were for. From progress. */
+    void ask_again();
+
     /** A get as bulk data that none of our NICs can do: the peer sends it. */
     void ask_for(const Transfer &transfer);
 
@@ -61,10 +65,11 @@ private:
     struct PutMessage;
 
     uct_rkey_t   lane_rkey(RemoteKey &key);
-    ucs_status_t lane_get_status(ucs_status_t status);
-    ucs_status_t lane_put_status(ucs_status_t status);
+    ucs_status_t lane_status(ucs_status_t status);
+    void         lane_put_begun(const wire::PutData &header, const void *data,
+                                size_t length);
     ssize_t      lane_put_bcopy(uct_pack_callback_t pack, void *arg,
-                                uint64_t remote, uct_rkey_t rkey);
+                                const wire::PutData &header, uct_rkey_t rkey);
     ucs_status_t lane_get(PeerUser &user, void *buffer, size_t length,
                           uint64_t remote, Region *region, RemoteKey &key,
                           uct_completion_t *comp);

@@ -21,7 +21,7 @@ namespace fuselink::wire {
 static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
-inline constexpr uint8_t kProtocolVersion = 8;
+inline constexpr uint8_t kProtocolVersion = 9;
 
 /* fuselink's own active message ids on a rail; there are no others. */
 enum class RailAm : uint8_t {
@@ -115,7 +115,9 @@ struct ControlHeader {
     MessageNumber number; /* 0 if it has none */
     MessageNumber seen;   /* the sender has had all messages before this one */
     uint8_t       lane;
-    uint8_t       reserved[3];
+    uint8_t       confirmed; /* nothing of the receiver's lanes before this one can
+                                be executed here any more */
+    uint8_t       reserved[2];
 } __attribute__((packed));
 static_assert(sizeof(ControlHeader) == 24);
 
@@ -230,7 +232,9 @@ struct Goodbye {
                              * have had a hello of the sender's */
 } __attribute__((packed));
 
-/* A small put: header, then the bytes. */
+/* A small put: header, then the bytes. With kPutAgain it may have been executed
+ * before, by a NIC, and its number is that of the message behind it. */
+inline constexpr uint16_t kPutAgain = 1;
 struct PutData {
     ControlHeader header;
     uint64_t      remote;

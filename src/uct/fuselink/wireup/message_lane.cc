@@ -135,6 +135,15 @@ void MessageLane::retire()
     }
 }
 
+void MessageLane::drop_unused()
+{
+    if (pair_ && !waited_for() && channel_.ep() != pair_->ep() &&
+        !channel_.has(ControlChannel::kConnecting)) {
+        pair_.reset();
+    }
+    drop_retired();
+}
+
 void MessageLane::advance()
 {
     if (!channel_.has(ControlChannel::kConnecting)) {
@@ -150,7 +159,10 @@ void MessageLane::advance()
 
 bool MessageLane::on_error(uct_ep_h ep)
 {
-    if (pair_ && ep == pair_->ep() && pair_->on_error()) {
+    if (pair_ && ep == pair_->ep()) {
+        if (!pair_->on_error()) {
+            pair_->give_up(); /* it worked, and is not the lane yet */
+        }
         conn_.defer();
         return true;
     }

@@ -53,12 +53,15 @@ public:
                  const std::vector<uint8_t> &address);
     /** From progress: does what could not be done at once. */
     void advance();
-    /** An endpoint broke. False if it is none of this, or in use. */
+    /** An endpoint broke that is not the lane. False if it is none of this. */
     bool on_error(uct_ep_h ep);
     /** The lane broke: there may be another pair from now on. The old one stays
      *  until drop_retired(): this may be inside a call on it. */
     void retire();
     void drop_retired() { retired_.clear(); }
+    /** The peer has no pair any more but one that is being made: what else there is
+     *  here is of no use. From progress, when no lane is broken. */
+    void drop_unused();
     void close()
     {
         pair_.reset();

@@ -393,6 +393,7 @@ void Wireup::on_hello(const wire::Hello &hello, const wire::RailTable &table)
         return; /* late: there is another one by now */
     }
     channel_.on_hello(hello.header.lane, hello.header.seen);
+    channel_.on_confirmed(hello.header.confirmed);
     channel_.set_peer_token(hello.token);
     table_known_  = true;
     peer_session_ = hello.header.session;
@@ -439,12 +440,18 @@ void Wireup::on_hello(const wire::Hello &hello, const wire::RailTable &table)
  * does not arrive. Unless the peer speaks of one that was before our present lane. */
 void Wireup::on_resume(const wire::Hello &hello)
 {
-    const bool same = channel_.ep() != nullptr && channel_.taken() &&
-                      hello.lost_from != wire::kNoRail &&
-                      !wire::lane_before(hello.heard, channel_.lane()) &&
-                      (channel_.rail()->by_ep() ||
-                       (channel_.rail()->index() == hello.lost_to &&
-                        channel_.remote() == hello.lost_from));
+    const bool lives = channel_.ep() != nullptr && channel_.taken() &&
+                       hello.lost_from != wire::kNoRail;
+    /* One pair is for both directions, and the next is made on what comes later: ours
+     * is the one that broke, also where the peer has not seen us use it. */
+    const bool pair  = lives && channel_.rail()->by_ep() &&
+                       !channel_.for_hellos();
+    const bool same  = pair ||
+                       (lives &&
+                        !wire::lane_before(hello.heard, channel_.lane()) &&
+                        (channel_.rail()->by_ep() ||
+                         (channel_.rail()->index() == hello.lost_to &&
+                          channel_.remote() == hello.lost_from)));
     if (same) {
         prefer_ = {hello.to, hello.from};
         told_   = true;
@@ -453,7 +460,10 @@ void Wireup::on_resume(const wire::Hello &hello)
     } else {
         lane_.stay(hello.to, hello.from);
     }
-    channel_.say_seen(); /* on the lane that stays, or on the next */
+    /* On the lane that stays, or on the next; when our end of a queue pair that broke
+     * is destroyed, which executes what comes late until then. */
+    confirms_ = hello.header.lane;
+    conn_.defer();
 }
 
 /* First contact, by a stream. Once the other kernel has answered, the program there
@@ -527,6 +537,11 @@ void Wireup::run_deferred()
 {
     if (!conn_.failed() && broke_) {
         next();
+    }
+    if (!conn_.failed() && confirms_) {
+        lane_.drop_unused();
+        channel_.confirm(*confirms_);
+        confirms_.reset();
     }
     if (ep_broke_) {
         ep_broke_ = false;

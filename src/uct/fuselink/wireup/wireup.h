@@ -84,6 +84,8 @@ public:
         peer_down_ = down;
         on_carrier();
     }
+    /** The lane is no more, and its endpoint not yet destroyed. */
+    bool lane_broken() const { return broke_; }
     /** A lane is looked for in place of one that broke, or the first one while there
      *  are NICs that were not tried. */
     bool searches() const
@@ -189,6 +191,7 @@ private:
     bool            broke_   = false;   /* the lane, and there is no other yet */
     bool            told_    = false;   /* inside on_resume() */
     bool            ep_broke_ = false;  /* when it was not the lane any more */
+    std::optional<uint8_t> confirms_;   /* see ControlChannel::confirm() */
     Loss            loss_;
     Search          search_;
     uint16_t        peer_down_ = 0; /* the peer's rails without a link */
