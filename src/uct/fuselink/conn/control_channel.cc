@@ -50,11 +50,11 @@ void ControlChannel::begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
                                 const Limits &limits)
 {
     count_on(&rail);
-    ep_     = ep;
-    rail_   = &rail;
-    remote_ = remote;
-    limits_ = limits;
-    ++lane_;
+    lane_.ep     = ep;
+    lane_.rail   = &rail;
+    lane_.remote = remote;
+    lane_.limits = limits;
+    ++lane_.number;
     log_.rewind(resent_);
     if (ucs_unlikely(!puts_.empty())) {
         puts_.rewind();
@@ -66,9 +66,9 @@ void ControlChannel::open(uct_ep_h ep, Rail &rail, uint8_t remote,
                           const Limits &limits)
 {
     begin_lane(ep, rail, remote, limits);
-    put_lane_   = lane_; /* the hello asks for it */
-    may_put_    = false;
-    for_hellos_ = true;
+    again_.lane   = lane_.number; /* the hello asks for it */
+    again_.may_go    = false;
+    lane_.for_hellos = true;
     clear(kConnecting | kWiring);
     if (rail.by_ep()) {
         set(kWiring); /* until the table is known */
@@ -78,13 +78,13 @@ void ControlChannel::open(uct_ep_h ep, Rail &rail, uint8_t remote,
 void ControlChannel::move_to(uct_ep_h ep, Rail &rail, uint8_t remote,
                              const Limits &limits)
 {
-    if (ep_ != nullptr) {
-        uct_ep_pending_purge(ep_, [](uct_pending_req_t *, void *) {}, nullptr);
+    if (lane_.ep != nullptr) {
+        uct_ep_pending_purge(lane_.ep, [](uct_pending_req_t *, void *) {}, nullptr);
     }
     hook_.queued = false;
     clear(kBlocked);
     begin_lane(ep, rail, remote, limits);
-    for_hellos_ = false;
+    lane_.for_hellos = false;
     if (!sent_all()) {
         set(kBlocked); /* until look_for_room() */
         look_later();
@@ -94,12 +94,12 @@ void ControlChannel::move_to(uct_ep_h ep, Rail &rail, uint8_t remote,
 void ControlChannel::leave()
 {
     close();
-    if (taken_) {
-        resent_ = &rail_->health.messages_resent();
-    } else if (lane_ != 0) {
-        --lane_; /* nothing went there: the next one may have its number */
+    if (lane_.taken) {
+        resent_ = &lane_.rail->health.messages_resent();
+    } else if (lane_.number != 0) {
+        --lane_.number; /* nothing went there: the next one may have its number */
     }
-    room_later_ = taken_ = false;
+    room_later_ = lane_.taken = false;
     clear(kBlocked);
     set(kConnecting);
     hello_.clear();
@@ -108,23 +108,23 @@ void ControlChannel::leave()
 void ControlChannel::close()
 {
     count_on(nullptr);
-    ep_          = nullptr;
+    lane_.ep          = nullptr;
     hook_.queued = false;
 }
 
 /* People are told of each rail to how many peers messages go there. */
 void ControlChannel::count_on(Rail *rail)
 {
-    if (counted_ == rail) {
+    if (lane_.counted == rail) {
         return;
     }
-    if (counted_ != nullptr) {
-        counted_->health.remove_lane();
+    if (lane_.counted != nullptr) {
+        lane_.counted->health.remove_lane();
     }
     if (rail != nullptr) {
         rail->health.add_lane();
     }
-    counted_ = rail;
+    lane_.counted = rail;
 }
 
 void ControlChannel::drop_all()
@@ -141,7 +141,7 @@ ucs_status_t ControlChannel::outcome(ucs_status_t status)
     if (status == UCS_ERR_NO_RESOURCE) {
         block();
     } else if (UCS_STATUS_IS_ERR(status) && !is_callers_error(status)) {
-        events_.on_lane_error(ep_, status);
+        events_.on_lane_error(lane_.ep, status);
         return conn_.failed() ? conn_.failure() : UCS_ERR_NO_RESOURCE;
     }
     return status;
@@ -153,7 +153,7 @@ void ControlChannel::lane_failed(ucs_status_t status)
     if (is_callers_error(status)) {
         conn_.fail(status); /* the next lane would say the same */
     } else {
-        events_.on_lane_error(ep_, status);
+        events_.on_lane_error(lane_.ep, status);
     }
 }
 
@@ -168,7 +168,7 @@ void ControlChannel::block()
     if (hook_.running) {
         return; /* stays where it is: a rail's queue must not get it twice */
     }
-    if (uct_ep_pending_add(ep_, &hook_.req, 0) != UCS_OK) {
+    if (uct_ep_pending_add(lane_.ep, &hook_.req, 0) != UCS_OK) {
         /* Nothing will tell us: the lane is free, but what it needs to send
          * (buffers of the whole rail) is not. Asking again at once would be
          * a loop without end. */
@@ -183,7 +183,7 @@ bool ControlChannel::written()
     if (has(kBlocked) || hook_.queued || hook_.running || !sent_all()) {
         return false;
     }
-    if (uct_ep_pending_add(ep_, &hook_.req, 0) != UCS_OK) {
+    if (uct_ep_pending_add(lane_.ep, &hook_.req, 0) != UCS_OK) {
         return true;
     }
     hook_.queued = true;
@@ -226,8 +226,8 @@ void ControlChannel::stamp(void *head) const
     header.session   = conn_.session();
     header.sender    = own_;
     header.seen      = order_.next();
-    header.lane      = lane_;
-    header.confirmed = confirmed_;
+    header.lane      = lane_.number;
+    header.confirmed = again_.confirmed;
     memcpy(head, &header, sizeof(header));
 }
 
@@ -236,13 +236,13 @@ void ControlChannel::refresh(uint8_t am_id, char *bytes)
 {
     if (am_id == kUser) {
         auto *header = reinterpret_cast<wire::UserHeader *>(bytes);
-        header->lane = lane_;
+        header->lane = lane_.number;
         header->seen = order_.tell();
     } else {
         auto *header      = reinterpret_cast<wire::ControlHeader *>(bytes);
-        header->lane      = lane_;
+        header->lane      = lane_.number;
         header->seen      = order_.tell();
-        header->confirmed = confirmed_;
+        header->confirmed = again_.confirmed;
     }
 }
 
@@ -290,14 +290,14 @@ bool ControlChannel::send_next()
     char               *bytes  = record.bytes();
     ucs_status_t        status;
     refresh(record.am_id, bytes);
-    if (record.length <= limits_.am_short) {
+    if (record.length <= lane_.limits.am_short) {
         uint64_t first;
         memcpy(&first, bytes, sizeof(first));
-        status = uct_ep_am_short(ep_, record.am_id, first, bytes + sizeof(first),
+        status = uct_ep_am_short(lane_.ep, record.am_id, first, bytes + sizeof(first),
                                  record.length - sizeof(first));
-    } else if (record.length <= limits_.am_bcopy) {
+    } else if (record.length <= lane_.limits.am_bcopy) {
         Bytes   message{bytes, record.length};
-        ssize_t sent = uct_ep_am_bcopy(ep_, record.am_id, pack_bytes, &message,
+        ssize_t sent = uct_ep_am_bcopy(lane_.ep, record.am_id, pack_bytes, &message,
                                        0);
         status       = sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
     } else {
@@ -305,7 +305,7 @@ bool ControlChannel::send_next()
         constexpr unsigned kHeader = sizeof(wire::UserHeader);
         const uct_iov_t    iov{bytes + kHeader, record.length - kHeader,
                                UCT_MEM_HANDLE_NULL, 0, 1};
-        status = uct_ep_am_zcopy(ep_, record.am_id, bytes, kHeader, &iov, 1, 0,
+        status = uct_ep_am_zcopy(lane_.ep, record.am_id, bytes, kHeader, &iov, 1, 0,
                                  nullptr);
         status = status == UCS_INPROGRESS ? UCS_OK : status;
     }
@@ -380,7 +380,7 @@ void ControlChannel::send(void *head, size_t head_length, const void *body,
     }
     stamp(head);
     const size_t length = head_length + body_length;
-    if (queue_.empty() && taken_ && !draining_ && !log_.unsent() &&
+    if (queue_.empty() && lane_.taken && !draining_ && !log_.unsent() &&
         !has(kBlocked | kConnecting | kPutsAgain) && may_accept(length)) {
         append(head, head_length, body, body_length);
         return;
@@ -408,7 +408,7 @@ void ControlChannel::send_first(std::vector<uint8_t> message)
 bool ControlChannel::send_hello()
 {
     refresh(kControl, reinterpret_cast<char *>(hello_.data()));
-    if (!try_send(ep_, hello_.data(), hello_.size())) {
+    if (!try_send(lane_.ep, hello_.data(), hello_.size())) {
         block();
         return false;
     }
@@ -416,7 +416,7 @@ bool ControlChannel::send_hello()
         return false; /* it failed: the next one says it anew */
     }
     hello_.clear();
-    taken_ = true;
+    lane_.taken = true;
     return true;
 }
 
@@ -426,7 +426,7 @@ bool ControlChannel::send_seen()
     message.header.type  = static_cast<uint8_t>(wire::ControlType::Seen);
     message.header.flags = telling_.asks ? wire::kSeenAsk : 0;
     stamp(&message);
-    if (!try_send(ep_, &message, sizeof(message))) {
+    if (!try_send(lane_.ep, &message, sizeof(message))) {
         block();
         return false;
     }
@@ -446,7 +446,7 @@ bool ControlChannel::send_put()
     stamp(record.bytes());
     auto *header   = reinterpret_cast<wire::ControlHeader *>(record.bytes());
     header->number = record.number;
-    if (!try_send(ep_, record.bytes(), record.length)) {
+    if (!try_send(lane_.ep, record.bytes(), record.length)) {
         block();
         return false;
     }
@@ -463,14 +463,14 @@ void ControlChannel::drain()
         return; /* a lane that fails inside the call brought us here */
     }
     draining_ = true;
-    bool taken = taken_;
+    bool taken = lane_.taken;
     bool goes  = true;
     while (goes && !has(kFailed | kConnecting | kBlocked)) {
         if (!hello_.empty()) {
             goes = send_hello();
-        } else if (!taken_) {
+        } else if (!lane_.taken) {
             break; /* each lane begins with one */
-        } else if (ucs_unlikely(has(kPutsAgain)) && !may_put_) {
+        } else if (ucs_unlikely(has(kPutsAgain)) && !again_.may_go) {
             goes = telling_.due && send_seen(); /* the peer may wait for ours */
         } else if (ucs_unlikely(has(kPutsAgain)) && put_is_next()) {
             goes = send_put();
@@ -490,7 +490,7 @@ void ControlChannel::drain()
     if (conn_.failed()) {
         return;
     }
-    if (taken_ && !taken) {
+    if (lane_.taken && !taken) {
         events_.on_first_taken();
     }
     events_.on_drained();
@@ -557,7 +557,7 @@ void ControlChannel::acknowledged(wire::MessageNumber seen)
     if (!log_.acknowledge(seen)) {
         return; /* late, over an earlier lane */
     }
-    if (ucs_unlikely(has(kUnseen)) && log_.has_room(limits_.am_bcopy)) {
+    if (ucs_unlikely(has(kUnseen)) && log_.has_room(lane_.limits.am_bcopy)) {
         clear(kUnseen);
         look_later();
     }

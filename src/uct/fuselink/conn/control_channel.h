@@ -100,13 +100,13 @@ public:
 
     /* The lane: an endpoint, null if there is none, of a rail of ours, which is
      * the last one then, to the peer's rail of a number. */
-    uct_ep_h ep() const { return ep_; }
-    Rail    *rail() const { return rail_; }
-    uint8_t  remote() const { return remote_; }
+    uct_ep_h ep() const { return lane_.ep; }
+    Rail    *rail() const { return lane_.rail; }
+    uint8_t  remote() const { return lane_.remote; }
     /** Has one, or will have one soon. */
-    bool     connected() const { return ep_ != nullptr || has(kConnecting); }
+    bool     connected() const { return lane_.ep != nullptr || has(kConnecting); }
     /** It has an endpoint that does no more than messages. */
-    bool     for_hellos() const { return rail_->by_ep() && for_hellos_; }
+    bool     for_hellos() const { return lane_.rail->by_ep() && lane_.for_hellos; }
 
     /** The lane is one on which hellos go. Where that is not the rail's best,
      *  users wait: kWiring. */
@@ -120,7 +120,7 @@ public:
     void close();
 
     /* Lanes are counted, by either side; the numbers wrap around. */
-    uint8_t     lane() const { return lane_; }
+    uint8_t     lane() const { return lane_.number; }
     uint8_t     peer_lane() const { return order_.lane(); }
     wire::Token token() const { return token_; }
     void        set_peer_token(wire::Token token) { peer_token_ = token; }
@@ -168,19 +168,19 @@ public:
     /* A flush asks the lane only for what is the user's. fuselink's own messages
      * (answers, hello) would make it wait for a peer that has no reason to make
      * progress any more. */
-    void note_message() { unflushed_ = unfenced_ = true; }
-    void note_rma() { unflushed_ = true; }
+    void note_message() { lane_.unflushed = lane_.unfenced = true; }
+    void note_rma() { lane_.unflushed = true; }
     /** Anything of the user's since the last flush. */
-    bool unflushed() const { return unflushed_; }
-    void note_flush() { unflushed_ = false; }
+    bool unflushed() const { return lane_.unflushed; }
+    void note_flush() { lane_.unflushed = false; }
     /** Of a lane that is a stream: the kernel has all that was sent. If not, the
      *  lane counts as full until it has. */
     bool written();
     /** Messages of the user's since the last call. */
     bool take_unfenced()
     {
-        const bool unfenced = unfenced_;
-        unfenced_           = false;
+        const bool unfenced = lane_.unfenced;
+        lane_.unfenced           = false;
         return unfenced;
     }
 
@@ -204,7 +204,7 @@ public:
     /** From progress: looks for room where nothing else tells of it. */
     void look_for_room();
     /** The lane has taken a message. */
-    bool taken() const { return taken_; }
+    bool taken() const { return lane_.taken; }
     /** Our own messages that wait. */
     bool   queue_empty() const { return queue_.empty(); }
     size_t queue_bytes() const { return queue_.bytes(); }
@@ -254,18 +254,19 @@ public:
     void on_seen(const wire::ControlHeader &header);
     /** The peer hears what came as soon as the lane takes it. */
     void say_seen();
-    /** And that nothing of its lanes before this one can be executed here any more. */
+    /** And that nothing of its lanes before this one can be executed here any
+     *  more. */
     void confirm(uint8_t lane)
     {
-        confirmed_ = lane;
+        again_.confirmed = lane;
         say_seen();
     }
     /** What the peer has confirmed so. */
     void on_confirmed(uint8_t lane)
     {
-        if (ucs_unlikely(has(kPutsAgain)) && !may_put_ &&
-            !wire::lane_before(lane, put_lane_)) {
-            may_put_ = true;
+        if (ucs_unlikely(has(kPutsAgain)) && !again_.may_go &&
+            !wire::lane_before(lane, again_.lane)) {
+            again_.may_go = true;
             look_later();
         }
     }
@@ -292,6 +293,24 @@ private:
         bool              running = false; /* inside on_hook() */
     };
 
+    struct Lane {
+        uct_ep_h ep      = nullptr;
+        Rail    *rail    = nullptr;
+        Rail    *counted = nullptr; /* where people are told of it */
+        Limits   limits{};
+        uint8_t  remote = 0; /* rail of the peer's */
+        uint8_t  number = 0;
+        bool     for_hellos = false;
+        bool     unflushed  = false;
+        bool     unfenced   = false;
+        bool     taken      = false; /* something */
+    };
+    /* Puts of the NIC of an earlier lane. */
+    struct Again {
+        uint8_t confirmed = 0;     /* of the peer's, to it */
+        uint8_t lane      = 0;     /* what it is to confirm for ours, */
+        bool    may_go    = false; /* and has */
+    };
     /* What the peer is told of its messages. */
     struct Telling {
         bool     owes = false; /* the timer tells what came */
@@ -310,7 +329,7 @@ private:
     void committed();
     void note_full()
     {
-        if (ucs_unlikely(!log_.has_room(limits_.am_bcopy))) {
+        if (ucs_unlikely(!log_.has_room(lane_.limits.am_bcopy))) {
             set(kUnseen);
         }
     }
@@ -346,24 +365,13 @@ private:
     SeenTimer        &timer_;
     Events           &events_;
     unsigned          obstacles_  = 0;
-    uct_ep_h          ep_         = nullptr;
-    Rail             *rail_       = nullptr;
-    Rail             *counted_    = nullptr; /* the lane, there */
+    Lane              lane_;
     Count            *resent_     = nullptr; /* of the rail that broke last */
-    Limits            limits_{};
     wire::Token       peer_token_ = wire::kNoToken;
-    uint8_t           remote_     = 0;
-    uint8_t           lane_       = 0;
-    bool              for_hellos_ = false;
-    bool              unflushed_  = false;
-    bool              unfenced_   = false;
-    bool              taken_      = false;
     bool              draining_   = false;
     bool              room_later_ = false; /* look for room from progress */
     Telling           telling_;
-    uint8_t           confirmed_  = 0;     /* to the peer */
-    uint8_t           put_lane_   = 0;     /* what it is to confirm for puts, */
-    bool              may_put_    = false; /* and has */
+    Again             again_;
     Hook              hook_{};
     MessageLog        log_;
     PutLog            puts_;
@@ -389,7 +397,7 @@ inline void ControlChannel::am_short(uint8_t id, uint64_t header,
     } else {
         const size_t size  = sizeof(wire::UserHeader) + sizeof(header) + length;
         char        *bytes = log_.reserve(size);
-        const wire::UserHeader own{id, lane_, peer_token_, log_.next_number(),
+        const wire::UserHeader own{id, lane_.number, peer_token_, log_.next_number(),
                                    order_.tell()};
         uint64_t first;
         memcpy(&first, &own, sizeof(first));
@@ -400,11 +408,11 @@ inline void ControlChannel::am_short(uint8_t id, uint64_t header,
         }
         constexpr uint8_t kUser = static_cast<uint8_t>(wire::RailAm::User);
         const bool        goes  = !log_.unsent() && !draining_ &&
-                           size <= limits_.am_short &&
+                           size <= lane_.limits.am_short &&
                            !has(kBlocked | kConnecting | kFailed);
         log_.commit(kUser, size);
         if (ucs_likely(goes &&
-                       uct_ep_am_short(ep_, kUser, first, bytes + sizeof(own),
+                       uct_ep_am_short(lane_.ep, kUser, first, bytes + sizeof(own),
                                        static_cast<unsigned>(
                                            size - sizeof(own))) == UCS_OK)) {
             log_.note_last_sent();

@@ -121,7 +121,8 @@ bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
 /* Something was sent on it that nobody may have received. */
 bool SilenceWatch::watches(const Path &path) const
 {
-    return path.on_nic != 0 || !path.unacked.empty() || path.unconfirmed != 0;
+    return path.on_nic != 0 || !path.unacked.empty() ||
+           path.stream.unconfirmed != 0;
 }
 
 size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
@@ -137,11 +138,12 @@ size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
             continue;
         }
         bulk_.learn_address(*path);
-        if (ucs_unlikely(path->wire == nullptr)) {
-            path->wire = &rails_.wires().between(path->rail, path->remote);
+        Path::Stream &stream = path->stream;
+        if (ucs_unlikely(stream.wire == nullptr)) {
+            stream.wire = &rails_.wires().between(path->rail, path->remote);
         }
-        const bool asked = path->watch.note(watches(*path), path->ends, now);
-        streams[count++] = {&path->watch, path->wire, path->ep, path.get(),
+        const bool asked = stream.watch.note(watches(*path), stream.ends, now);
+        streams[count++] = {&stream.watch, stream.wire, path->ep, path.get(),
                             path->rail.index(), path->remote.index, asked, {}};
     }
     for (size_t i = 0; i < count; ++i) {
@@ -160,7 +162,7 @@ void SilenceWatch::on_wire(const Wire &wire)
         return;
     }
     for (auto &path : bulk_.paths()) {
-        if (path->wire == &wire) {
+        if (path->stream.wire == &wire) {
             bulk_.on_speaking(*path);
         }
     }
@@ -169,17 +171,18 @@ void SilenceWatch::on_wire(const Wire &wire)
 void SilenceWatch::on_told(uint8_t own, uint8_t remote)
 {
     const Path *path = bulk_.paths().find(own, remote, [](const Path &one) {
-        return one.wire != nullptr;
+        return one.stream.wire != nullptr;
     });
-    if (path != nullptr && path->wire->evidence.may_be_silent(host_.now())) {
-        leave(*path->wire);
+    const Wire *wire = path != nullptr ? path->stream.wire : nullptr;
+    if (wire != nullptr && wire->evidence.may_be_silent(host_.now())) {
+        leave(*wire);
     }
 }
 
 void SilenceWatch::leave(const Wire &wire)
 {
     for (auto &path : bulk_.paths()) {
-        if (path->wire == &wire && path->state == Path::State::Ready &&
+        if (path->stream.wire == &wire && path->state == Path::State::Ready &&
             path->room.connected) {
             bulk_.on_silent(*path);
         }
@@ -195,8 +198,8 @@ void SilenceWatch::leave(const Wire &wire)
 void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
 {
     StreamState state;
-    if (path.watch.note(true, path.ends, now) &&
-        now - path.watch.waits_from > kConnectTime &&
+    if (path.stream.watch.note(true, path.stream.ends, now) &&
+        now - path.stream.watch.waits_from > kConnectTime &&
         host_.streams().look(path.ep, state) &&
         state.phase == StreamState::Phase::Connecting) {
         bulk_.on_silent(path);

@@ -55,6 +55,7 @@ public:
     uint64_t               uuid() const { return table_.uuid; }
     /** What is known of those between these rails and those of peers. */
     Wires                 &wires() { return wires_; }
+    const Wires           &wires() const { return wires_; }
     /** Candidates of open() that are no rails. */
     const LeftOuts        &left_out() const { return left_out_; }
 

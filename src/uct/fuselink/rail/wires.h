@@ -33,14 +33,17 @@ public:
     Wires(const Wires &)            = delete;
     Wires &operator=(const Wires &) = delete;
 
-    /** The one between the two; it stays. Looks in a table, so its users keep it. */
+    /** The one between the two, which is connected; it stays. Looks in a table, so its
+     *  users keep it. */
     Wire &between(const Rail &own, const wire::RailRecord &remote)
     {
-        std::vector<uint8_t> nic = remote.device_address;
-        if (remote.net.family != 0) {
-            nic.assign(remote.net.bytes.begin(), remote.net.bytes.end());
-        }
-        return wires_[{own.index(), std::move(nic)}];
+        return wires_[key_of(own, remote)];
+    }
+    /** It is known, and was found silent. `remote` may be what somebody says. */
+    bool silent(const Rail &own, const wire::RailRecord &remote) const
+    {
+        auto it = wires_.find(key_of(own, remote));
+        return it != wires_.end() && it->second.evidence.silent();
     }
 
     /** See WireEvidence. */
@@ -71,6 +74,17 @@ public:
     }
 
 private:
+    /* Our rail, and the address of the other NIC. */
+    using Key = std::pair<uint8_t, std::vector<uint8_t>>;
+
+    static Key key_of(const Rail &own, const wire::RailRecord &remote)
+    {
+        if (remote.net.family == 0) {
+            return {own.index(), remote.device_address};
+        }
+        return {own.index(),
+                {remote.net.bytes.begin(), remote.net.bytes.end()}};
+    }
     void note(Wire &wire)
     {
         if (!wire.changed) {
@@ -79,9 +93,8 @@ private:
         }
     }
 
-    /* By our rail, and the address of the other NIC. */
-    std::map<std::pair<uint8_t, std::vector<uint8_t>>, Wire> wires_;
-    std::vector<Wire *>                                      changed_;
+    std::map<Key, Wire> wires_;
+    std::vector<Wire *> changed_;
 };
 
 } // namespace fuselink

@@ -63,6 +63,17 @@ struct Path {
         sched::Nanos until; /* what it waits for may take so long */
     };
 
+    /** Of a path that is one: SilenceWatch's. */
+    struct Stream {
+        StreamWatch   watch;
+        Wire         *wire = nullptr; /* that it goes over, when it was looked up */
+        uint64_t      ends = 0; /* of chunks, counted */
+        SocketAddress here;     /* where it begins, when that is known */
+        /* Looks that must find nothing at the kernel, before the last notice is known
+         * to have come: PathSet::note_notice(). */
+        unsigned      unconfirmed = 0;
+    };
+
     /** Where it is noted what is in flight. */
     struct Books {
         const Host &host; /* the clock */
@@ -112,9 +123,6 @@ struct Path {
      * before a put that was acknowledged. */
     std::deque<wire::ChunkLanded> notices;
     std::deque<wire::ChunkLanded> unseen;
-    /* Looks that must find nothing at the kernel, before the last of them is known to
-     * have come over a stream: PathSet::note_notice(). */
-    unsigned             unconfirmed = 0;
 
     /* MessageTx's: chunks with parts to send, and those whose acknowledgement is
      * awaited; in order. */
@@ -126,11 +134,7 @@ struct Path {
     std::deque<Chunk *> lost;       /* broke with it */
     unsigned            on_nic = 0; /* chunks that the NIC has */
 
-    /* SilenceWatch's, of a stream. */
-    StreamWatch   watch;
-    Wire         *wire = nullptr; /* that it goes over, when that was looked up */
-    uint64_t      ends = 0; /* of chunks, counted */
-    SocketAddress here;     /* where it begins, when that is known */
+    Stream stream;
 
 private:
     const Books         books_;

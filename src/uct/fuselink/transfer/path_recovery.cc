@@ -120,8 +120,8 @@ void PathRecovery::advance(Path &path)
 void PathRecovery::learn_address(Path &path, uct_ep_h ep)
 {
     SocketAddress there;
-    if (path.here.family == 0) {
-        host_.streams().addresses(ep, path.here, there);
+    if (path.stream.here.family == 0) {
+        host_.streams().addresses(ep, path.stream.here, there);
     }
 }
 
@@ -146,10 +146,10 @@ void PathRecovery::tear_down(Path &path)
     message.from        = path.rail.index();
     message.next        = path.chunk_number;
     message.silent      = path.recovery.why == UCS_ERR_ENDPOINT_TIMEOUT;
-    message.family      = path.here.family;
-    message.port        = path.here.port;
-    std::copy(path.here.ip.begin(), path.here.ip.end(), message.ip);
-    path.here           = {};
+    message.family      = path.stream.here.family;
+    message.port        = path.stream.here.port;
+    std::copy(path.stream.here.ip.begin(), path.stream.here.ip.end(), message.ip);
+    path.stream.here           = {};
     connection_.send_control(&message, sizeof(message));
     pump_.room_again();
 }
@@ -255,8 +255,8 @@ void PathRecovery::revive(sched::Nanos now)
             path->state          = Path::State::Idle;
             path->room.connected = false;
             path->chunks         = 0;
-            path->watch          = {}; /* it is another connection */
-            path->ends           = 0;
+            path->stream.watch          = {}; /* it is another connection */
+            path->stream.ends           = 0;
             recovery.cancelled = recovery.broken = false;
             --broken_;
         }

@@ -84,21 +84,21 @@ public:
      *  chunk need be under way meanwhile. */
     void note_notice(Path &path)
     {
-        unconfirmed_    += path.unconfirmed == 0;
-        path.unconfirmed = kLooks;
+        unconfirmed_    += path.stream.unconfirmed == 0;
+        path.stream.unconfirmed = kLooks;
     }
     /** Its kernel, and the path, have nothing left. */
     void found_empty(Path &path)
     {
-        if (path.unconfirmed != 0 && --path.unconfirmed == 0) {
+        if (path.stream.unconfirmed != 0 && --path.stream.unconfirmed == 0) {
             --unconfirmed_;
         }
     }
     /** It is another connection from now on, or none. */
     void forget_notices(Path &path)
     {
-        unconfirmed_    -= path.unconfirmed != 0;
-        path.unconfirmed = 0;
+        unconfirmed_    -= path.stream.unconfirmed != 0;
+        path.stream.unconfirmed = 0;
     }
     /** Some path has such a notice. */
     bool has_unconfirmed() const { return unconfirmed_ != 0; }

@@ -114,8 +114,8 @@ private:
     std::tuple<bool, bool, bool, bool, bool> rank(size_t at) const
     {
         const Candidate &candidate = entries_[at].candidate;
-        return {entries_[at].silent, at == last_, candidate.standby, candidate.routed_by_ip,
-                candidate.far};
+        return {entries_[at].silent, at == last_, candidate.standby,
+                candidate.routed_by_ip, candidate.far};
     }
 
     std::vector<Entry> entries_;

@@ -78,8 +78,7 @@ void Candidates::look_at_wires()
 {
     for (size_t i = 0; i < candidates_.size(); ++i) {
         const Candidate &one = candidates_[i];
-        order_.set_silent(i, rails_.wires().between(*one.rail, one.remote)
-                                 .evidence.silent());
+        order_.set_silent(i, rails_.wires().silent(*one.rail, one.remote));
     }
 }
 

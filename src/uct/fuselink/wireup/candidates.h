@@ -33,7 +33,7 @@ public:
     };
 
     /** For hellos to the interface `peer`. */
-    Candidates(Rails &rails, Network &network, uint64_t peer)
+    Candidates(const Rails &rails, Network &network, uint64_t peer)
         : rails_(rails), network_(network), peer_(peer)
     {
     }
@@ -60,7 +60,7 @@ public:
 private:
     Rail *best_own(const wire::RailRecord &remote, bool own_route) const;
 
-    Rails                 &rails_;
+    const Rails           &rails_;
     Network               &network_;
     const uint64_t         peer_;
     std::vector<Candidate> candidates_;

@@ -301,7 +301,7 @@ void Wireup::on_first_taken()
     if (loss_.since == sched::Nanos()) {
         search_ = {};
     }
-    if (table_known_) {
+    if (heard_.table) {
         start_lane();
     }
 }
@@ -312,7 +312,7 @@ void Wireup::on_first_taken()
 void Wireup::start_lane()
 {
     if (loss_.since == sched::Nanos()) {
-        lane_.start(hello_own_, hello_remote_);
+        lane_.start(heard_.own, heard_.remote);
     } else {
         lane_.start(candidates_.at(current_).rail->index(),
                     candidates_.at(current_).remote.index);
@@ -355,10 +355,10 @@ void Wireup::name_silent()
 
 bool Wireup::shares_lane() const
 {
-    return peer_session_ != 0 && current_ < candidates_.size() &&
+    return heard_.session != 0 && current_ < candidates_.size() &&
            channel_.rail() != nullptr && channel_.rail()->traits().stream &&
-           candidates_.at(current_).rail->index() == hello_own_ &&
-           candidates_.at(current_).remote.index == hello_remote_;
+           candidates_.at(current_).rail->index() == heard_.own &&
+           candidates_.at(current_).remote.index == heard_.remote;
 }
 
 /* --- the hello --- */
@@ -368,8 +368,8 @@ void Wireup::say_hello()
     std::vector<uint8_t> message(sizeof(wire::Hello)), table;
     wire::Hello hello{};
     hello.header.type  = static_cast<uint8_t>(wire::ControlType::Hello);
-    hello.header.flags = table_known_ ? 0 : wire::kHelloWantReply;
-    hello.receiver     = peer_session_;
+    hello.header.flags = heard_.table ? 0 : wire::kHelloWantReply;
+    hello.receiver     = heard_.session;
     hello.token        = channel_.token();
     if (loss_.since != sched::Nanos()) {
         hello.header.flags |= wire::kHelloResume;
@@ -388,17 +388,17 @@ void Wireup::say_hello()
 
 void Wireup::on_hello(const wire::Hello &hello, const wire::RailTable &table)
 {
-    bool first = !table_known_;
+    bool first = !heard_.table;
     if (!first && wire::lane_before(hello.header.lane, channel_.peer_lane())) {
         return; /* late: there is another one by now */
     }
     channel_.on_hello(hello.header.lane, hello.header.seen);
     channel_.on_confirmed(hello.header.confirmed);
     channel_.set_peer_token(hello.token);
-    table_known_  = true;
-    peer_session_ = hello.header.session;
-    hello_remote_ = hello.from;
-    hello_own_    = hello.to;
+    heard_.table  = true;
+    heard_.session = hello.header.session;
+    heard_.remote = hello.from;
+    heard_.own    = hello.to;
     if (!channel_.connected()) {
         ucs_status_t status = connect(table, true); /* says hello */
         if (status != UCS_OK) {
@@ -423,7 +423,7 @@ void Wireup::on_hello(const wire::Hello &hello, const wire::RailTable &table)
         ucs_error("fuselink: no rail for bulk data to peer %016lx: none of "
                   "its %zu NIC ports is reached from a port in "
                   "UCX_FUSELINK_DEVICES", conn_.uuid(), table.rails.size());
-        no_paths_ = true; /* the peer must hear our table first */
+        heard_.no_paths = true; /* the peer must hear our table first */
         channel_.drain();
         return;
     }

@@ -52,7 +52,7 @@ public:
     /** Only so much is learned from it as an answer needs. */
     void on_rejected(const wire::Hello &hello, const wire::RailTable &table)
     {
-        peer_session_ = hello.header.session;
+        heard_.session = hello.header.session;
         candidates_.add(table);
     }
     void on_lane_step(const wire::RailAddr       &message,
@@ -104,9 +104,9 @@ public:
     void close();
 
     /** The peer's number for the connection; 0: it has not said hello. */
-    uint32_t peer_session() const { return peer_session_; }
+    uint32_t peer_session() const { return heard_.session; }
     /** No rail carries bulk data: the connection fails when it is told. */
-    bool     no_paths() const { return no_paths_; }
+    bool     no_paths() const { return heard_.no_paths; }
     /** True if the peer's messages to us come over the same connection as ours
      *  to it, where a rail has one for both directions. */
     bool     shares_lane() const;
@@ -147,6 +147,14 @@ private:
     }
 
     void         watch_contact(sched::Nanos now);
+    struct Heard { /* of the peer */
+        bool     table    = false; /* of its rails */
+        bool     no_paths = false; /* there are none for bulk data */
+        uint32_t session  = 0;
+        /* Over which its hello came. */
+        uint8_t  own    = 0; /* our rail */
+        uint8_t  remote = 0; /* its own */
+    };
     struct Contact { /* by a stream */
         sched::Nanos look;             /* at its kernel, next */
         bool         answered = false; /* the other kernel has */
@@ -200,12 +208,7 @@ private:
     ucs_status_t    given_up_ = UCS_OK;
     FallbackEps     fallbacks_;
     MessageLane     lane_;
-    bool            table_known_  = false; /* the peer's */
-    bool            no_paths_     = false;
-    uint32_t        peer_session_ = 0;
-    /* Over which the peer's hello came. */
-    uint8_t         hello_own_    = 0; /* our rail */
-    uint8_t         hello_remote_ = 0; /* its own */
+    Heard           heard_;
 };
 
 } // namespace fuselink
