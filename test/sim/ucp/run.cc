@@ -202,8 +202,11 @@ void UcpRun::end_together()
         return;
     }
     /* A NIC gives up what a queue pair has whose other end is gone when it has tried
-     * for a while. */
+     * for a while. And the last messages are acknowledged after so many calls. */
     pass(kSecond / 2 + (plan_.base.profile.rdma ? plan_.base.profile.patience / 2 : 0));
+    calm_ = true;
+    until(10 * kSecond, [&] { return faults_.is_calm(); });
+    calm_ = false;
     faults_.check_calm();
     ledger_.check();
     for (auto &program : programs_) {
