@@ -169,7 +169,7 @@ def silence(hosts):
            back["rails"])
     lines = (job.result[1] + job.result[2]).splitlines()
     for what in ("has failed", "carries data again"):
-        said = [re.search(r"\[\w+:(\d+):", line) for line in lines
+        said = [re.search(r"\[\w+:(\d+) *:", line) for line in lines
                 if what in line]
         pids = [match[1] for match in said if match]
         expect(pids and len(pids) == len(said) == len(set(pids)), lines)
