@@ -78,6 +78,22 @@ void prepare_once()
     }
 }
 
+std::vector<std::unique_ptr<NodeMemory>> add_nodes(World          &world,
+                                                   const Scenario &scenario)
+{
+    std::vector<std::unique_ptr<NodeMemory>> memories;
+    for (unsigned node = 0; node < scenario.nodes; ++node) {
+        world.add_node(scenario.nics);
+        for (Nic &nic : world.nics(node)) {
+            const size_t at = node * scenario.nics + nic.index;
+            nic.rate        = scenario.rates[at];
+            nic.delay       = scenario.delays[at];
+        }
+        memories.push_back(std::make_unique<NodeMemory>(world));
+    }
+    return memories;
+}
+
 /* Nobody uses anything any more: so nothing is left of it. */
 void check_left_over(World &world)
 {

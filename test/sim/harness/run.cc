@@ -60,15 +60,7 @@ private:
 
 bool Run::build()
 {
-    for (unsigned node = 0; node < scenario_.nodes; ++node) {
-        world_.add_node(scenario_.nics);
-        for (unsigned i = 0; i < scenario_.nics; ++i) {
-            const size_t at = node * scenario_.nics + i;
-            world_.nics(node)[i].rate  = scenario_.rates[at];
-            world_.nics(node)[i].delay = scenario_.delays[at];
-        }
-        memories_.push_back(std::make_unique<NodeMemory>(world_));
-    }
+    memories_ = add_nodes(world_, scenario_);
     for (unsigned p = 0; p < scenario_.processes; ++p) {
         const unsigned node = scenario_.node_of(p);
         programs_.push_back(std::make_unique<Program>(
@@ -244,17 +236,22 @@ Outcome Run::go()
     if (goes_on) {
         check_left_over(world_);
     }
-    Outcome outcome;
-    outcome.violations = world_.journal().violations();
-    outcome.hash       = world_.journal().hash();
-    outcome.lines      = world_.journal().lines();
-    outcome.end        = world_.time().now();
-    outcome.counts     = world_.counts();
-    World::current     = nullptr;
-    return outcome;
+    return leave(world_);
 }
 
 } // namespace
+
+Outcome leave(World &world)
+{
+    Outcome outcome;
+    outcome.violations = world.journal().violations();
+    outcome.hash       = world.journal().hash();
+    outcome.lines      = world.journal().lines();
+    outcome.end        = world.time().now();
+    outcome.counts     = world.counts();
+    World::current     = nullptr;
+    return outcome;
+}
 
 Outcome run(uint64_t seed, Wires wires, const Cuts &cuts, FILE *print)
 {

@@ -24,6 +24,9 @@ struct Outcome {
     bool well() const { return violations.empty(); }
 };
 
+/** The end of a run in this world: what it has come to. */
+Outcome leave(World &world);
+
 /** One run, from nothing to nothing.
  *  @param print where to write what happens; null: nowhere */
 Outcome run(uint64_t seed, Wires wires, const Cuts &cuts, FILE *print = nullptr);

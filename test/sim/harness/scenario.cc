@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "scenario.h"
 
+#include "weights.h"
+
 #include <algorithm>
 #include <iterator>
 
@@ -12,34 +14,13 @@ constexpr size_t   kHeavyArena  = 24 << 20;
 
 using Kind = Action::Kind;
 
-struct Weight {
-    Kind     kind;
-    unsigned parts;
-};
-
-constexpr Weight kWeights[] = {
+constexpr Weight<Kind> kWeights[] = {
     {Kind::AmShort, 14}, {Kind::AmBcopy, 8},   {Kind::AmZcopy, 5},
     {Kind::PutShort, 6}, {Kind::PutBcopy, 5},  {Kind::PutZcopy, 22},
     {Kind::PutOver, 6},  {Kind::GetBcopy, 5},  {Kind::GetZcopy, 14},
     {Kind::GetBack, 4},  {Kind::Fence, 7},     {Kind::FenceIface, 2},
     {Kind::Flush, 6},    {Kind::FlushIface, 2}, {Kind::Cancel, 2},
     {Kind::CloseEp, 3},  {Kind::Compute, 3},   {Kind::Sleep, 3}};
-
-Kind draw_kind(Random &chance)
-{
-    unsigned sum = 0;
-    for (const Weight &one : kWeights) {
-        sum += one.parts;
-    }
-    uint64_t at = chance.below(sum);
-    for (const Weight &one : kWeights) {
-        if (at < one.parts) {
-            return one.kind;
-        }
-        at -= one.parts;
-    }
-    return Kind::AmShort;
-}
 
 void draw_profile(Random &chance, Wires wires, Profile &profile)
 {
@@ -64,7 +45,7 @@ void draw_profile(Random &chance, Wires wires, Profile &profile)
 Action draw_action(Random &chance, const Scenario &scenario, unsigned process)
 {
     Action action;
-    action.kind   = draw_kind(chance);
+    action.kind   = draw_weighted(chance, kWeights);
     action.seed   = chance.next();
     action.slot   = static_cast<unsigned>(chance.below(scenario.slots));
     action.queue  = chance.one_in(2);

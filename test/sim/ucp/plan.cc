@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "plan.h"
 
+#include "../harness/weights.h"
 #include "ucx.h"
 
 #include <algorithm>
@@ -16,33 +17,12 @@ constexpr unsigned kMostNumbers  = 4096;
 constexpr size_t   kLongest      = 3 << 20;
 constexpr size_t   kLongestAnyOf = 64 << 10; /* each receive has room for it */
 
-struct Weight {
-    Kind     kind;
-    unsigned parts;
-};
-
-constexpr Weight kWeights[] = {
+constexpr Weight<Kind> kWeights[] = {
     {Kind::TagSend, 30}, {Kind::TagSync, 6},     {Kind::AmSend, 16},
     {Kind::Put, 12},     {Kind::Get, 10},        {Kind::Add, 6},
     {Kind::FetchAdd, 6}, {Kind::Swap, 4},        {Kind::FlushEp, 4},
     {Kind::FlushWorker, 3}, {Kind::CloseEp, 4},  {Kind::Compute, 4},
     {Kind::Sleep, 6}};
-
-Kind draw_kind(Random &chance)
-{
-    unsigned sum = 0;
-    for (const Weight &one : kWeights) {
-        sum += one.parts;
-    }
-    uint64_t at = chance.below(sum);
-    for (const Weight &one : kWeights) {
-        if (at < one.parts) {
-            return one.kind;
-        }
-        at -= one.parts;
-    }
-    return Kind::TagSend;
-}
 
 size_t draw_length(Random &chance)
 {
@@ -141,7 +121,7 @@ void Writer::draw(unsigned number)
     const auto      process = static_cast<unsigned>(chance.below(base.processes));
     UcpAction       action;
     action.number = number;
-    action.kind   = draw_kind(chance);
+    action.kind   = draw_weighted(chance, kWeights);
     action.seed   = chance.next();
     action.waits  = chance.one_in(4);
     do {

@@ -81,15 +81,7 @@ private:
 bool UcpRun::build()
 {
     const Scenario &base = plan_.base;
-    for (unsigned node = 0; node < base.nodes; ++node) {
-        world_.add_node(base.nics);
-        for (unsigned i = 0; i < base.nics; ++i) {
-            const size_t at           = node * base.nics + i;
-            world_.nics(node)[i].rate  = base.rates[at];
-            world_.nics(node)[i].delay = base.delays[at];
-        }
-        memories_.push_back(std::make_unique<NodeMemory>(world_));
-    }
+    memories_ = add_nodes(world_, base);
     std::vector<Actor *> actors;
     for (unsigned p = 0; p < base.processes; ++p) {
         const unsigned node = base.node_of(p);
@@ -302,14 +294,7 @@ Outcome UcpRun::go()
     if (goes_on) {
         check_left_over(world_);
     }
-    Outcome outcome;
-    outcome.violations = world_.journal().violations();
-    outcome.hash       = world_.journal().hash();
-    outcome.lines      = world_.journal().lines();
-    outcome.end        = world_.time().now();
-    outcome.counts     = world_.counts();
-    World::current     = nullptr;
-    return outcome;
+    return leave(world_);
 }
 
 } // namespace
