@@ -23,6 +23,7 @@ public:
         view.now = Nanos::seconds(100);
         view.rtt = Nanos::micros(200);
         view.rtt_deviation = Nanos::micros(50);
+        view.much = true;
         acked = sent = view.now;
     }
 
@@ -31,6 +32,9 @@ public:
     {
         view.acked_at = view.now - ago(acked);
         view.sent_at  = view.now - ago(sent);
+        if (program_runs) {
+            view.program_at = view.peer_done_at;
+        }
         return clock.look(view);
     }
 
@@ -54,6 +58,7 @@ public:
     StallClock clock;
     Nanos      acked, sent; /* as they were */
     Health     worst = Health::Fine;
+    bool       program_runs = true; /* at the other end: all is done by it */
 
 private:
     Nanos ago(Nanos then) const
@@ -112,6 +117,45 @@ TEST(StallClock, ASilentWireIsDeadWithinFiftyMilliseconds)
                 EXPECT_GE(dead - last, ms(20)) << tick << " " << rtt << " " << every;
             }
         }
+    }
+}
+
+/* A kernel may wait 40 ms, if its program does not read, or with what is little. */
+TEST(StallClock, AKernelThatMayWaitHasMoreTime)
+{
+    for (const bool runs : {false, true}) {
+        for (const bool much : {false, true}) {
+            Wire wire;
+            wire.view.in_flight = true;
+            wire.view.much      = much;
+            wire.program_runs   = runs;
+            const Nanos last    = wire.view.now;
+            const Nanos dead    = wire.pass(ms(200), ms(1), [&] {
+                wire.sent = wire.view.peer_done_at = wire.view.now;
+            });
+            EXPECT_GE(dead - last, runs && much ? ms(35) : ms(75));
+            EXPECT_LE(dead - last, runs && much ? ms(38) : ms(78));
+        }
+    }
+}
+
+/* What it did before the second half, it did perhaps before anything came. */
+TEST(StallClock, AProgramThatAnswersHasSomeTimeToRead)
+{
+    for (const int64_t at : {10, 20, 32}) {
+        Wire wire;
+        wire.view.in_flight = true;
+        wire.program_runs   = false;
+        const Nanos last    = wire.view.now;
+        const Nanos dead    = wire.pass(ms(200), ms(1), [&] {
+            wire.sent = wire.view.peer_done_at = wire.view.now;
+            if (wire.view.now - last == ms(at)) {
+                wire.view.program_at = wire.view.now;
+            }
+        });
+        const int64_t wanted = at == 10 ? 75 : at == 20 ? 35 : 40;
+        EXPECT_GE(dead - last, ms(wanted)) << at;
+        EXPECT_LE(dead - last, ms(wanted + 3)) << at;
     }
 }
 
@@ -291,6 +335,7 @@ TEST(StallClock, ADeepQueueHasALaterDeadline)
     view.rtt           = ms(100);
     view.rtt_deviation = ms(20);
     EXPECT_EQ(StallClock::deadline(view), ms(380));
+    EXPECT_EQ(StallClock::longest(view), ms(420));
     view.rtt = Nanos::micros(50);
     view.rtt_deviation = Nanos::micros(10);
     EXPECT_EQ(StallClock::deadline(view), StallClock::kDeadline);

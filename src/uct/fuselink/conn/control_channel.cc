@@ -575,6 +575,7 @@ void ControlChannel::on_hello(uint8_t lane, wire::MessageNumber seen)
 
 void ControlChannel::on_seen(const wire::ControlHeader &header)
 {
+    ++telling_.heard;
     acknowledged(header.seen);
     if (header.flags & wire::kSeenAsk) {
         say_seen();

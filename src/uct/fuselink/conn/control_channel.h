@@ -276,6 +276,8 @@ public:
     /** What it was told by messages that nobody acknowledges: how many, and one is
      *  due. */
     uint64_t said_seen() const { return telling_.said; }
+    /** How often its program has told us so, on whatever way. */
+    uint64_t heard_seen() const { return telling_.heard; }
     bool     seen_is_due() const { return telling_.due; }
 
     /** Messages that the peer has not acknowledged, */
@@ -316,7 +318,8 @@ private:
         bool     owes = false; /* the timer tells what came */
         bool     due  = false; /* it is to be told now, */
         bool     asks = false; /* and to be asked */
-        uint64_t said = 0;     /* how often it was, by a message for that */
+        uint64_t said = 0;     /* how often it was, by a message for that, */
+        uint64_t heard = 0;    /* and has told us */
     };
 
     void begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,

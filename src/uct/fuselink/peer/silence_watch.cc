@@ -6,9 +6,6 @@
 namespace fuselink {
 namespace {
 
-/* Kernels acknowledge after 40 ms what comes alone, if nothing goes back, and also what
- * comes while the program does not read: it may be busy, or have no processor. */
-constexpr sched::Nanos kDelayedAck = sched::Nanos::millis(40);
 /* For the other kernel to answer: Linux asks again after a second. */
 constexpr sched::Nanos kConnectTime = sched::Nanos::millis(1500);
 constexpr sched::Nanos kProbePause = sched::Nanos::millis(10);
@@ -127,6 +124,10 @@ bool SilenceWatch::watches(const Path &path) const
 
 size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
 {
+    if (heard_ != channel_.heard_seen()) {
+        heard_      = channel_.heard_seen();
+        program_at_ = now;
+    }
     size_t count = find_lane(streams[0], now) ? 1 : 0;
     for (auto &path : bulk_.paths()) {
         if (path->state != Path::State::Ready || !path->rail.traits().stream ||
@@ -173,8 +174,9 @@ void SilenceWatch::on_told(uint8_t own, uint8_t remote)
     const Path *path = bulk_.paths().find(own, remote, [](const Path &one) {
         return one.stream.wire != nullptr;
     });
-    const Wire *wire = path != nullptr ? path->stream.wire : nullptr;
+    Wire *wire = path != nullptr ? path->stream.wire : nullptr;
     if (wire != nullptr && wire->evidence.may_be_silent(host_.now())) {
+        rails_.wires().proved_silent(*wire, host_.now());
         leave(*wire);
     }
 }
@@ -216,6 +218,7 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     sched::StallView view;
     view.now           = now;
     view.in_flight     = state.segments != 0;
+    view.much          = state.in_flight().count() > 2 * uint64_t{state.mss};
     view.acked_at      = stream.watch->acked_at;
     view.sent_at       = now - state.since_sent;
     view.rtt           = state.rtt;
@@ -232,7 +235,11 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
                                    other.remote == stream.remote ?
                                view.pair_acked_at : view.peer_done_at;
         at = std::max(at, other.watch->heard_at());
+        if (other.wire != stream.wire) {
+            view.program_at = std::max(view.program_at, other.watch->done_at);
+        }
     }
+    view.program_at = std::max(view.program_at, program_at_);
     if (stream.wire != nullptr) { /* its own were earlier than what counts */
         view.pair_acked_at = std::max(view.pair_acked_at,
                                       stream.wire->evidence.heard_at());
@@ -242,18 +249,15 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     if (health == Health::Fine) {
         return;
     }
-    const sched::Nanos silence = stream.watch->clock.silence();
-    /* Probes of a shut window a kernel answers at once, whatever its program does. */
-    const bool         enough  = view.window_shut ?
-                                     health == Health::Dead :
-                                     silence > sched::StallClock::deadline(view) +
-                                                   kDelayedAck;
-    if (enough && health == Health::Dead && stream.wire != nullptr) {
+    const bool dead = health == Health::Dead;
+    if (dead && stream.wire != nullptr) {
         rails_.wires().proved_silent(*stream.wire, now); /* for all on it */
     }
-    if (enough && stream.path == nullptr) {
+    if (stream.path == nullptr &&
+        (dead || stream.watch->clock.silence() >
+                     sched::StallClock::longest(view))) {
         wireup_.on_silent();
-    } else if (enough && health == Health::Dead) {
+    } else if (stream.path != nullptr && dead) {
         bulk_.on_silent(*stream.path);
     } else {
         probe(stream, all, count, now);

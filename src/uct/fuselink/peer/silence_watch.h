@@ -95,6 +95,8 @@ private:
     Wire           *lane_wire_ = nullptr; /* null: not known yet */
     uint8_t         lane_number_ = 0; /* whose these are */
     uint64_t        lane_said_   = 0; /* so many of those have come */
+    uint64_t        heard_       = 0; /* as often its program has told us something, */
+    sched::Nanos    program_at_;      /* and then */
 };
 
 } // namespace fuselink

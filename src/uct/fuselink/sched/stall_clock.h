@@ -13,9 +13,9 @@ struct StallView {
     Nanos now;
 
     /* Its own. Acknowledgements are those that need no program at the other end: of
-     * a kernel, or a NIC. Where only the peer's program acknowledges, what it did not
-     * while it ran counts, and nothing else: see peer_answered. */
+     * a kernel, or a NIC. */
     bool     in_flight = false; /* something sent is not acknowledged */
+    bool     much = false; /* and so much that no kernel waits to acknowledge it */
     Nanos    acked_at;          /* the last acknowledgement of anything */
     Nanos    sent_at;           /* data last left, once more or for the first time */
     Nanos    rtt, rtt_deviation;
@@ -27,9 +27,10 @@ struct StallView {
     /* A probe of the caller's between the same two NICs. */
     Nanos    probed_at, answered_at;
 
-    /* Of others: the last acknowledgement between the same two NICs, and the last
-     * thing that another path to the same peer has completed. */
-    Nanos    pair_acked_at, peer_done_at;
+    /* Of others: the last acknowledgement between the same two NICs, the last thing
+     * that another path to the same peer has completed, and that the peer's program
+     * has answered. */
+    Nanos    pair_acked_at, peer_done_at, program_at;
 };
 
 /**
@@ -45,6 +46,10 @@ struct StallView {
  *   where that is more, as in deep queues. The kernel's instants are true to a tick
  *   of 1 to 10 ms and waver by as much, so that an acknowledgement is new only if it
  *   is a tick later than the last one, and much shorter deadlines would measure ticks.
+ *   And 40 ms more where a kernel may wait so long: it does with what comes alone,
+ *   and with what its program does not read, which may be busy, or have no processor.
+ *   Where more than two segments are in flight, and the program has answered
+ *   something else in the second half, so that it reads, no kernel waits.
  * - It was watched. An observation counts for at most 8 ms: after a pause in which
  *   this process, or the whole machine, did not run, what has come meanwhile may be
  *   still to be processed.
@@ -65,8 +70,8 @@ struct StallView {
  *   connection from passing.
  *
  * With a round trip of up to 1 ms and a look every millisecond a wire that falls
- * silent under traffic is Dead 25 to 40 ms after its last acknowledgement. With a
- * carrier that is gone, at once. Reads no clock, allocates nothing.
+ * silent under traffic is Dead 25 to 40 ms after its last acknowledgement if the
+ * peer's program runs, and 65 to 80 if not. With a carrier that is gone, at once. Reads no clock, allocates nothing.
  */
 class StallClock {
 public:
@@ -76,9 +81,12 @@ public:
         Dead
     };
 
-    static constexpr Nanos kDeadline = Nanos::millis(35);
-    static constexpr Nanos kMostStep = Nanos::millis(8);
-    static constexpr Nanos kTick     = Nanos::millis(10);
+    static constexpr Nanos kDeadline   = Nanos::millis(35);
+    static constexpr Nanos kDelayedAck = Nanos::millis(40);
+    /* From when its program is known to run until it has looked at all that came. */
+    static constexpr Nanos kReads      = Nanos::millis(8);
+    static constexpr Nanos kMostStep   = Nanos::millis(8);
+    static constexpr Nanos kTick       = Nanos::millis(10);
 
     /** To be called every few milliseconds while anything is in flight. Instants do
      *  not go back. */
@@ -106,15 +114,23 @@ public:
             silence_ = std::min(silence_ + step, view.now - begun_);
         }
         note_second(view, is_probed);
+        if (runs_ == Nanos() && view.program_at >= begun_ + deadline(view) / 2) {
+            runs_ = view.program_at;
+        }
         return judge(view);
     }
 
     /** How long it has been silent, as far as somebody looked. */
     Nanos silence() const noexcept { return waits_ ? silence_ : Nanos(); }
 
+    /** So long at least, and so long if the other kernel may wait. */
     static Nanos deadline(const StallView &view) noexcept
     {
         return std::max(kDeadline, view.rtt * 3 + view.rtt_deviation * 4);
+    }
+    static Nanos longest(const StallView &view) noexcept
+    {
+        return deadline(view) + kDelayedAck;
     }
 
 private:
@@ -127,6 +143,7 @@ private:
         waits_   = true;
         silence_ = Nanos();
         second_  = Nanos();
+        runs_    = Nanos();
     }
 
     /* A packet that left well after the first that is not answered. */
@@ -146,9 +163,12 @@ private:
             return Health::Fine;
         }
         const Nanos half   = begun_ + limit / 2;
+        const bool  prompt = view.much && runs_ != Nanos() &&
+                             view.now - runs_ >= kReads;
+        const Nanos wait   = prompt ? limit : longest(view);
         const Nanos answer = view.rtt * 2 + view.rtt_deviation * 4 + kTick;
         const bool  twice  = second_ != Nanos() && view.now - second_ >= answer;
-        if (silence_ < limit || !twice || view.peer_done_at < half) {
+        if (silence_ < wait || !twice || view.peer_done_at < half) {
             return Health::Suspect;
         }
         return view.pair_acked_at < half || view.retransmits >= 2 ?
@@ -175,6 +195,7 @@ private:
     bool  waits_ = false;
     Nanos last_look_, begun_, silence_;
     Nanos second_;     /* when that packet left; 0: none has */
+    Nanos runs_;       /* the peer's program does, since then; 0: is not known */
     Nanos shut_since_; /* a probe of a shut window is not answered since; 0: is */
 };
 
