@@ -72,8 +72,8 @@ void prepare_once()
     prepared = true;
     register_component();
     register_gpu_component();
-    ucs_global_opts.log_component.log_level = UCS_LOG_LEVEL_INFO;
     if (getenv("UCX_LOG_LEVEL") == nullptr) {
+        ucs_global_opts.log_component.log_level = UCS_LOG_LEVEL_INFO;
         ucs_log_push_handler(on_log);
     }
 }

@@ -186,6 +186,22 @@ void draw_watching(uint64_t seed, Scenario &s)
     s.reports = chance.one_in(6);
 }
 
+/* No program ends before it is through. */
+bool all_stay(const Scenario &s)
+{
+    return std::none_of(s.scripts.begin(), s.scripts.end(),
+                        [](const auto &script) {
+                            return std::any_of(script.begin(), script.end(),
+                                               [](const Action &action) {
+                                                   return action.kind ==
+                                                          Kind::Leave;
+                                               });
+                        }) &&
+           std::none_of(s.faults.begin(), s.faults.end(), [](const Fault &fault) {
+               return fault.kind == Fault::Kind::Kill;
+           });
+}
+
 /* In some runs over streams one NIC is lost, of some nodes, for long enough that their
  * kernels give up, and nothing else happens: the others carry all, and soon. From chance
  * of its own, too. */
@@ -231,11 +247,15 @@ void draw_cables(uint64_t seed, Scenario &s)
 }
 
 /* A NIC is silent for longer than any operation may take, and its kernel as patient as
- * real ones; for some at the moment when otherwise a notice breaks. One in a run, and
- * only where another NIC goes on. */
+ * real ones, or it is itself; for some at the moment when otherwise a notice breaks. One
+ * in a run, and only where another NIC goes on. Where nobody but RDMA NICs says that a
+ * process is gone, none goes. */
 void draw_long_silence(Scenario &s)
 {
     using F = Fault::Kind;
+    if (s.profile.rdma && !all_stay(s)) {
+        return;
+    }
     for (Fault &fault : s.faults) {
         if ((fault.kind == F::BreakNotice || fault.kind == F::Silent ||
              fault.kind == F::Mute || fault.kind == F::Deaf) &&
@@ -408,7 +428,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_watching(seed, s);
     draw_loss(seed, s);
     draw_cables(seed, s);
-    if (wires == Wires::Tcp && s.nics > 1) {
+    if (wires != Wires::Ud && s.nics > 1) {
         draw_long_silence(s);
     }
     draw_lanes(seed, s);

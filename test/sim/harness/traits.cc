@@ -8,10 +8,10 @@ namespace fuselink {
 namespace {
 
 constexpr RailTraits kTraits[] = {
-    /* tl       component  bootstrap  ip     stream put    polls  keys   rx */
-    {"sim_rc",  "sim",     "sim_ud",  false, false, true,  true,  true,  0},
-    {"sim_ud",  "sim",     "",        false, false, false, true,  false, 0},
-    {"sim_tcp", "sim",     "",        true,  true,  true,  false, false, 0},
+    /* tl       component  bootstrap  ip     stream put    polls  keys   rx retry */
+    {"sim_rc",  "sim",     "sim_ud",  false, false, true,  true,  true,  0, 67108},
+    {"sim_ud",  "sim",     "",        false, false, false, true,  false, 0, 0},
+    {"sim_tcp", "sim",     "",        true,  true,  true,  false, false, 0, 0},
 };
 
 } // namespace

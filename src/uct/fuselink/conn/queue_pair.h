@@ -53,6 +53,8 @@ public:
     bool                    refused() const { return state_ == State::Refused; }
     /** It does not move data. */
     bool                    failed() const { return state_ == State::Failed; }
+    /** Its first write is on its way: only the other NIC is waited for. */
+    bool tried() const { return state_ == State::Probing; }
     bool settled() const { return ready() || refused() || failed(); }
 
     /** Begins, unless that was done. */

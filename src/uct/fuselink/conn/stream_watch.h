@@ -3,6 +3,7 @@
 #define FUSELINK_CONN_STREAM_WATCH_H
 
 #include "../host/stream_control.h"
+#include "../sched/quiet_clock.h"
 #include "../sched/stall_clock.h"
 #include "../sched/units.h"
 
@@ -11,8 +12,9 @@
 namespace fuselink {
 
 /**
- * What is remembered of one stream from look to look, to find out that it has fallen
- * silent (SilenceWatch). While what was given to it ends, its kernel is not asked.
+ * What is remembered of one connection from look to look, to find out that it has
+ * fallen silent (SilenceWatch). While what was given to it ends, its kernel, or the
+ * other NIC, is not asked.
  *
  * One thread at a time (the worker's).
  */
@@ -30,6 +32,7 @@ struct StreamWatch {
             done_      = done;
             waits_from = now;
             clock      = {};
+            quiet      = {};
         }
         return waits && now - waits_from >= kPatience;
     }
@@ -41,12 +44,14 @@ struct StreamWatch {
     /** The last that is known to have come of the other side. */
     sched::Nanos heard_at() const { return std::max(acked_at, done_at); }
 
-    sched::StallClock clock;
+    sched::StallClock clock; /* of a stream */
+    sched::QuietClock quiet; /* of any other */
     sched::Nanos      acked_at;   /* by the other kernel, when that was asked */
     sched::Nanos      done_at;    /* something ended */
     sched::Nanos      began;      /* to wait for the next */
     sched::Nanos      waits_from; /* the same, or nothing could be silent by then */
     sched::Nanos      probed_at;
+    uint32_t          answers = 0; /* to checks, of what is no stream */
 
 private:
     uint64_t done_ = 0;

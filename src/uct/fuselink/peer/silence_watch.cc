@@ -12,6 +12,17 @@ constexpr sched::Nanos kProbePause = sched::Nanos::millis(10);
 /* Between questions on a wire that is not suspected: a program may compute for long. */
 constexpr sched::Nanos kFirstAsk = sched::Nanos::millis(20);
 constexpr sched::Nanos kLastAsk  = sched::Nanos::millis(1000);
+/* Until a NIC is asked whether messages have come, which their program says itself if
+ * it looks. */
+constexpr sched::Nanos kFirstCheck = sched::Nanos::millis(50);
+/* A lane on which nothing is heard is left later each time, at most 2^6 times as late:
+ * it may be that the peer's NIC has no room, as its program does not look. */
+constexpr unsigned kMostDoubles = 6;
+/* UCX sends datagrams again after 10 ms, and twice as late each time. They are
+ * acknowledged by its thread in the other process, which may be stopped: a lane of
+ * datagrams, which in general is one for a moment only, is left late. */
+constexpr sched::Nanos kDatagramRetry = sched::Nanos::millis(67);
+constexpr sched::Nanos kDatagramLane  = sched::Nanos::millis(2000);
 
 } // namespace
 
@@ -28,7 +39,11 @@ void SilenceWatch::look(sched::Nanos now)
         return;
     }
     for (size_t i = 0; i < count; ++i) {
-        ask(streams[i], now);
+        if (streams[i].check == nullptr) {
+            ask(streams[i], now);
+        } else if (streams[i].asked) {
+            ask_nic(streams[i], now);
+        }
     }
     for (size_t i = 0; i < count && !conn_.failed(); ++i) {
         if (streams[i].asked) {
@@ -65,7 +80,7 @@ void SilenceWatch::on_empty(Stream &stream, sched::Nanos now)
     StreamWatch &watch = *stream.watch;
     bool         waits = channel_.unseen() != 0;
     if (stream.path == nullptr) {
-        lane_said_ = channel_.said_seen();
+        lane_.said = channel_.said_seen();
     } else {
         if (stream.path->notices.empty()) {
             bulk_.paths().found_empty(*stream.path);
@@ -80,11 +95,42 @@ void SilenceWatch::on_empty(Stream &stream, sched::Nanos now)
     }
 }
 
+/* A NIC says when a put has ended. Of messages only who asks hears that they have
+ * come, before their program looks. */
+void SilenceWatch::ask_nic(Stream &stream, sched::Nanos now)
+{
+    StreamWatch &watch = *stream.watch;
+    if ((stream.path == nullptr || stream.path->on_nic == 0) &&
+        now - watch.began >= kFirstCheck && now - watch.probed_at >= kFirstCheck) {
+        watch.probed_at = now;
+        check(stream);
+    }
+}
+
+void SilenceWatch::check(const Stream &stream)
+{
+    if (stream.path != nullptr) {
+        stream.check->begin(stream.ep, poller_, stream.path->poll_index());
+        return;
+    }
+    if (!stream.check->under_way()) {
+        lane_.asked = channel_.said_seen();
+    }
+    order_.ask_for_puts();
+    const Rail &rail = *channel_.rail();
+    stream.check->begin(stream.ep, poller_, channel_.for_hellos() ?
+                                                rail.poll_hello_index() :
+                                                rail.poll_index());
+}
+
 void SilenceWatch::send_probe(const Stream &stream)
 {
+    if (stream.check != nullptr) {
+        check(stream);
+    }
     if (stream.path == nullptr) {
         channel_.ask_seen();
-    } else {
+    } else if (stream.check == nullptr) {
         bulk_.probe(*stream.path);
     }
 }
@@ -92,26 +138,39 @@ void SilenceWatch::send_probe(const Stream &stream)
 bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
 {
     if (channel_.ep() == nullptr || !channel_.taken() ||
-        channel_.has(ControlChannel::kConnecting) ||
-        !channel_.rail()->traits().stream) {
+        channel_.has(ControlChannel::kConnecting)) {
         return false;
     }
-    if (lane_number_ != channel_.lane()) {
-        lane_        = {};
-        lane_wire_   = nullptr;
-        lane_number_ = channel_.lane();
+    Rail          &rail  = *channel_.rail();
+    EndpointCheck *check = rail.traits().stream ? nullptr : &lane_.check;
+    if (lane_is_pair() && rail.retry_time() == sched::Nanos()) {
+        lane_.said = channel_.said_seen(); /* its NIC tells */
+        return false;
     }
-    if (ucs_unlikely(lane_wire_ == nullptr)) {
+    if (lane_.number != channel_.lane() || lane_.ep != channel_.ep()) {
+        lane_.watch  = {};
+        lane_.wire   = nullptr;
+        lane_.number = channel_.lane();
+        lane_.ep     = channel_.ep();
+        lane_.watch.answers = lane_.check.answers();
+    }
+    if (lane_.acknowledged != channel_.acknowledged()) {
+        lane_.acknowledged = channel_.acknowledged();
+        lane_.left         = 0;
+    }
+    if (ucs_unlikely(lane_.wire == nullptr)) {
         for (const auto &record : bulk_.table().rails) {
             if (record.index == channel_.remote()) {
-                lane_wire_ = &rails_.wires().between(*channel_.rail(), record);
+                lane_.wire = &rails_.wires().between(rail, record);
             }
         }
     }
-    const bool asked = lane_.note(watches_lane(),
-                                  channel_.acknowledged(), now);
-    lane = {&lane_, lane_wire_, channel_.ep(), nullptr,
-            channel_.rail()->index(), channel_.remote(), asked, {}};
+    lane = {&lane_.watch, lane_.wire, channel_.ep(), nullptr, check, rail.index(),
+            channel_.remote(), false, {}};
+    note_answers(lane);
+    lane.asked = lane_.watch.note(watches_lane(),
+                                  uint64_t{channel_.acknowledged()} +
+                                      lane_.watch.answers, now);
     return true;
 }
 
@@ -122,6 +181,60 @@ bool SilenceWatch::watches(const Path &path) const
            path.stream.unconfirmed != 0;
 }
 
+/* Also before anything went over it: it may be asked. */
+bool SilenceWatch::carries_by_pair(const Path &path)
+{
+    return path.state == Path::State::Ready ?
+               path.pair_owns() :
+               path.state == Path::State::Idle && path.pair && path.pair->ready();
+}
+
+bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
+{
+    const bool is_stream = path.rail.traits().stream;
+    const bool is_pair = !is_stream && carries_by_pair(path);
+    if (path.pair && path.pair->tried() &&
+        path.rail.retry_time() != sched::Nanos()) {
+        look_at_connecting(path, now);
+        return false;
+    }
+    if (is_pair ? path.rail.retry_time() == sched::Nanos() :
+                  path.state != Path::State::Ready || path.ep == nullptr) {
+        return false;
+    }
+    if (!is_pair && !path.room.connected) {
+        look_at_connecting(path, now);
+        return false;
+    }
+    Path::Stream &own = path.stream;
+    if (is_stream) {
+        bulk_.learn_address(path);
+    }
+    if (ucs_unlikely(own.wire == nullptr)) {
+        own.wire = &rails_.wires().between(path.rail, path.remote);
+    }
+    stream = {&own.watch, own.wire, is_pair ? path.pair->ep() : path.ep, &path,
+              is_stream ? nullptr : &own.check, path.rail.index(),
+              path.remote.index, false, {}};
+    note_answers(stream);
+    stream.asked = own.watch.note(watches(path), own.ends + own.watch.answers, now);
+    return true;
+}
+
+/* What was given to this end before the last question has come. */
+void SilenceWatch::note_answers(Stream &stream)
+{
+    if (stream.check == nullptr || stream.watch->answers == stream.check->answers()) {
+        return;
+    }
+    stream.watch->answers = stream.check->answers();
+    if (stream.path == nullptr) {
+        lane_.said = lane_.asked;
+    } else if (stream.path->notices.empty()) {
+        bulk_.paths().found_empty(*stream.path);
+    }
+}
+
 size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
 {
     if (heard_ != channel_.heard_seen()) {
@@ -130,22 +243,7 @@ size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
     }
     size_t count = find_lane(streams[0], now) ? 1 : 0;
     for (auto &path : bulk_.paths()) {
-        if (path->state != Path::State::Ready || !path->rail.traits().stream ||
-            path->ep == nullptr) {
-            continue;
-        }
-        if (!path->room.connected) {
-            look_at_connecting(*path, now);
-            continue;
-        }
-        bulk_.learn_address(*path);
-        Path::Stream &stream = path->stream;
-        if (ucs_unlikely(stream.wire == nullptr)) {
-            stream.wire = &rails_.wires().between(path->rail, path->remote);
-        }
-        const bool asked = stream.watch.note(watches(*path), stream.ends, now);
-        streams[count++] = {&stream.watch, stream.wire, path->ep, path.get(),
-                            path->rail.index(), path->remote.index, asked, {}};
+        count += find_path(streams[count], *path, now);
     }
     for (size_t i = 0; i < count; ++i) {
         if (ucs_likely(streams[i].wire != nullptr)) {
@@ -184,26 +282,28 @@ void SilenceWatch::on_told(uint8_t own, uint8_t remote)
 void SilenceWatch::leave(const Wire &wire)
 {
     for (auto &path : bulk_.paths()) {
-        if (path->stream.wire == &wire && path->state == Path::State::Ready &&
-            path->room.connected) {
+        if (path->stream.wire == &wire &&
+            (carries_by_pair(*path) ||
+             (path->state == Path::State::Ready && path->room.connected))) {
             bulk_.on_silent(*path);
         }
     }
-    if (lane_wire_ == &wire && lane_number_ == channel_.lane() &&
+    if (lane_.wire == &wire && lane_.number == channel_.lane() &&
         channel_.taken()) {
         wireup_.on_silent();
     }
 }
 
-/* A path that the other kernel does not answer: the others go on, and it is tried
- * again. Where it has, the peer's program has to look. */
+/* A path that the other kernel, NIC or thread of UCX does not answer: the others go on,
+ * and it is tried again. Where it has, the peer's program has to look. */
 void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
 {
     StreamState state;
     if (path.stream.watch.note(true, path.stream.ends, now) &&
         now - path.stream.watch.waits_from > kConnectTime &&
-        host_.streams().look(path.ep, state) &&
-        state.phase == StreamState::Phase::Connecting) {
+        (!path.rail.traits().stream ||
+         (host_.streams().look(path.ep, state) &&
+          state.phase == StreamState::Phase::Connecting))) {
         bulk_.on_silent(path);
     }
 }
@@ -211,6 +311,10 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
 void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
                          sched::Nanos now)
 {
+    if (stream.check != nullptr) {
+        judge_nic(stream, all, count, now);
+        return;
+    }
     const StreamState &state = stream.state;
     if (state.phase == StreamState::Phase::Connecting) {
         return;
@@ -235,7 +339,7 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
                                    other.remote == stream.remote ?
                                view.pair_acked_at : view.peer_done_at;
         at = std::max(at, other.watch->heard_at());
-        if (other.wire != stream.wire) {
+        if (other.wire != stream.wire && other.check == nullptr) {
             view.program_at = std::max(view.program_at, other.watch->done_at);
         }
     }
@@ -264,7 +368,58 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     }
 }
 
-/* What is acknowledged by the kernels: the peer's program need not run. */
+void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
+                             sched::Nanos now)
+{
+    Path            *path = stream.path;
+    sched::QuietView view;
+    view.now           = now;
+    view.since         = stream.watch->began;
+    /* A lane may move for nothing; also if no other wire is known to be good. */
+    view.peer_heard_at = path != nullptr ? program_at_ : now;
+    view.program_at    = program_at_;
+    view.wire_heard_at = stream.wire != nullptr ?
+                             stream.wire->evidence.heard_at() : sched::Nanos();
+    for (size_t i = 0; i < count; ++i) {
+        const Stream &other = all[i];
+        if (other.own != stream.own || other.remote != stream.remote) {
+            view.peer_heard_at = std::max(view.peer_heard_at,
+                                          other.watch->heard_at());
+        }
+    }
+    view.limit    = limit_of(stream);
+    view.may_wait = path != nullptr &&
+                    (!path->pair_owns() || !path->unacked.empty() ||
+                     !path->parts.empty() || path->stream.unconfirmed != 0);
+    const auto health = stream.watch->quiet.look(view);
+    if (health == sched::QuietClock::Health::Dead && path != nullptr) {
+        rails_.wires().proved_silent(*stream.wire, now);
+        bulk_.on_silent(*path);
+    } else if (health == sched::QuietClock::Health::Dead) {
+        ++lane_.left;
+        wireup_.on_silent();
+    } else if (health != sched::QuietClock::Health::Fine) {
+        probe(stream, all, count, now);
+    }
+}
+
+/* A lane is left later each time. */
+sched::Nanos SilenceWatch::limit_of(const Stream &stream) const
+{
+    const Path *path = stream.path;
+    if (path != nullptr) {
+        return sched::QuietClock::limit(
+            path->pair_owns() ? path->rail.retry_time() : kDatagramRetry,
+            path->meter.in_flight(), path->meter.rate());
+    }
+    const int64_t times = int64_t{1} << std::min(lane_.left, kMostDoubles);
+    return lane_is_pair() ?
+               sched::QuietClock::limit(channel_.rail()->retry_time(),
+                                        sched::Bytes(), sched::Rate()) * times :
+               kDatagramLane * times;
+}
+
+/* What is acknowledged by the kernels and NICs: the peer's program need not run. */
 void SilenceWatch::probe(const Stream &suspect, const Stream *all, size_t count,
                          sched::Nanos now)
 {
@@ -272,8 +427,9 @@ void SilenceWatch::probe(const Stream &suspect, const Stream *all, size_t count,
         const Stream &stream = all[i];
         const bool    other  = stream.own != suspect.own ||
                             stream.remote != suspect.remote;
-        if ((stream.watch != suspect.watch && !other) ||
-            now - stream.watch->probed_at < kProbePause) {
+        if ((stream.watch != suspect.watch && !other && suspect.check == nullptr) ||
+            now - stream.watch->probed_at <
+                (suspect.check != nullptr ? kFirstCheck : kProbePause)) {
             continue;
         }
         stream.watch->probed_at = now;

@@ -4,6 +4,8 @@
 
 #include "../conn/connection.h"
 #include "../conn/control_channel.h"
+#include "../conn/lane_ops.h"
+#include "../conn/order_tracker.h"
 #include "../conn/stream_watch.h"
 #include "../host/host.h"
 #include "../rail/rails.h"
@@ -15,23 +17,25 @@
 namespace fuselink {
 
 /**
- * Finds the streams of one connection that have fallen silent: long before the kernel
- * gives them up, and never because the peer's program is slow. What carries bulk data
- * is broken only on proof (sched::StallClock): bytes of it must not be sent again
- * before the old connection has ended at both ends. Messages may be sent twice, so
- * their lane moves on suspicion, if there is another pair of rails.
+ * Finds the streams and queue pairs of one connection that have fallen silent: long
+ * before the kernel or the NIC gives them up, and never because the peer's program is
+ * slow. What carries bulk data is broken only on proof (sched::StallClock,
+ * sched::QuietClock): bytes of it must not be sent again before the old connection has
+ * ended at both ends. Messages may be sent twice, so their lane moves on suspicion, if
+ * there is another pair of rails.
  *
- * A stream that is suspected is given a byte to acknowledge, and so are others to the
+ * One that is suspected is given something to acknowledge, and so are others to the
  * same peer, which show whether its host is there.
  *
  * One thread at a time (the worker's).
  */
 class SilenceWatch {
 public:
-    SilenceWatch(Connection &conn, ControlChannel &channel, Wireup &wireup,
-                 BulkSender &bulk, Rails &rails, Host &host)
-        : conn_(conn), channel_(channel), wireup_(wireup), bulk_(bulk),
-          rails_(rails), host_(host)
+    SilenceWatch(Connection &conn, ControlChannel &channel, OrderTracker &order,
+                 const LaneOps &ops, Wireup &wireup, BulkSender &bulk, Rails &rails,
+                 Poller &poller, Host &host)
+        : conn_(conn), channel_(channel), order_(order), ops_(ops),
+          wireup_(wireup), bulk_(bulk), rails_(rails), poller_(poller), host_(host)
     {
     }
     SilenceWatch(const SilenceWatch &)            = delete;
@@ -55,14 +59,15 @@ public:
     void on_told(uint8_t own, uint8_t remote);
 
 private:
-    /* One of the connection's streams. */
+    /* One of the connection's streams, or queue pairs. */
     struct Stream {
         StreamWatch *watch;
         Wire        *wire; /* may be null, of the lane */
         uct_ep_h     ep;
         Path        *path; /* null: the lane of messages */
+        EndpointCheck *check; /* null: it is a stream */
         uint8_t      own, remote; /* rails */
-        bool         asked;
+        bool         asked; /* nothing has ended for a while */
         StreamState  state;
     };
     static constexpr size_t kMost = sched::max_paths + 1;
@@ -70,31 +75,60 @@ private:
     size_t find_streams(Stream *streams, sched::Nanos now);
     bool   find_lane(Stream &lane, sched::Nanos now);
     bool   watches(const Path &path) const;
+    /* Also while a queue pair is made for it, which is tried by a write to the other
+     * NIC: nothing of ours need be under way. */
     bool   watches_lane() const
     {
         return channel_.unseen() != 0 || channel_.seen_is_due() ||
-               channel_.said_seen() != lane_said_;
+               channel_.said_seen() != lane_.said ||
+               channel_.has(ControlChannel::kWiring) || channel_.puts_kept() ||
+               order_.lane_asked() || ops_.open() != 0;
     }
+    bool   lane_is_pair() const
+    {
+        return channel_.rail()->by_ep() && !channel_.for_hellos();
+    }
+    static bool carries_by_pair(const Path &path);
+    bool   find_path(Stream &stream, Path &path, sched::Nanos now);
+    void   note_answers(Stream &stream);
     void   ask(Stream &stream, sched::Nanos now);
+    void   ask_nic(Stream &stream, sched::Nanos now);
+    void   check(const Stream &stream);
+    sched::Nanos limit_of(const Stream &stream) const;
     void   leave(const Wire &wire);
     void   on_empty(Stream &stream, sched::Nanos now);
     void   send_probe(const Stream &stream);
     void   look_at_connecting(Path &path, sched::Nanos now);
     void   judge(Stream &stream, const Stream *all, size_t count,
                  sched::Nanos now);
+    void   judge_nic(Stream &stream, const Stream *all, size_t count,
+                     sched::Nanos now);
     void   probe(const Stream &suspect, const Stream *all, size_t count,
                  sched::Nanos now);
 
     Connection     &conn_;
     ControlChannel &channel_;
+    OrderTracker   &order_;
+    const LaneOps  &ops_;
     Wireup         &wireup_;
     BulkSender     &bulk_;
     Rails          &rails_;
+    Poller         &poller_;
     Host           &host_;
-    StreamWatch     lane_;
-    Wire           *lane_wire_ = nullptr; /* null: not known yet */
-    uint8_t         lane_number_ = 0; /* whose these are */
-    uint64_t        lane_said_   = 0; /* so many of those have come */
+    struct Lane {
+        StreamWatch watch;
+        Wire       *wire   = nullptr; /* null: not known yet */
+        uint8_t     number = 0; /* whose these are */
+        uint64_t    said   = 0; /* so many of those have come, */
+        uint64_t    asked  = 0; /* and were said when the NIC was asked */
+        uct_ep_h    ep     = nullptr;
+        EndpointCheck check; /* of what is no stream */
+        /* One that is none was left so often since the peer's program acknowledged
+         * this. */
+        unsigned            left = 0;
+        wire::MessageNumber acknowledged = 0;
+    };
+    Lane            lane_;
     uint64_t        heard_       = 0; /* as often its program has told us something, */
     sched::Nanos    program_at_;      /* and then */
 };

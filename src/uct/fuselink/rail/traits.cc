@@ -4,6 +4,11 @@
 namespace fuselink {
 namespace {
 
+/* UCX's own default is a second, and a lost last packet costs as much. Queues of NICs
+ * are shorter than this by far; with UCX's 7 retries the NIC gives up after half a
+ * second. NICs round up to a power of two times 4.096 us, which this is. */
+constexpr unsigned kRetry = 67108;
+
 /*
  * In the order of preference, which is UCX's for few peers: a connection that
  * the NIC keeps itself, then datagrams, then the kernel.
@@ -16,13 +21,13 @@ namespace {
  * acknowledgement comes (src/uct/tcp/tcp_ep.c, the same from 1.13 to 1.22).
  */
 constexpr RailTraits kTraits[] = {
-    /* tl        component  bootstrap   ip     stream put    polls  keys   rx */
-    {"rc_mlx5",  "ib",      "ud_mlx5",  false, false, true,  true,  true,  4095},
-    {"dc_mlx5",  "ib",      "",         false, false, true,  true,  true,  4095},
-    {"rc_verbs", "ib",      "ud_verbs", false, false, true,  true,  true,  4095},
-    {"ud_mlx5",  "ib",      "",         false, false, false, true,  false, 0},
-    {"ud_verbs", "ib",      "",         false, false, false, true,  false, 0},
-    {"tcp",      "tcp",     "",         true,  true,  true,  false, false, 0},
+    /* tl        component  bootstrap   ip     stream put    polls  keys   rx    retry */
+    {"rc_mlx5",  "ib",      "ud_mlx5",  false, false, true,  true,  true,  4095, kRetry},
+    {"dc_mlx5",  "ib",      "",         false, false, true,  true,  true,  4095, 0},
+    {"rc_verbs", "ib",      "ud_verbs", false, false, true,  true,  true,  4095, kRetry},
+    {"ud_mlx5",  "ib",      "",         false, false, false, true,  false, 0,    0},
+    {"ud_verbs", "ib",      "",         false, false, false, true,  false, 0,    0},
+    {"tcp",      "tcp",     "",         true,  true,  true,  false, false, 0,    0},
 };
 
 } // namespace

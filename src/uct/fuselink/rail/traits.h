@@ -48,6 +48,10 @@ struct RailTraits {
      * user says otherwise; that is pinned memory. The peers' messages are
      * divided over the rails, and so is this. 0: not to be set. */
     unsigned receive_queue;
+
+    /* After so long the NIC sends again what was not acknowledged, unless the
+     * user says otherwise; microseconds. 0: no NIC does. */
+    unsigned retry_time;
 };
 
 /** The traits of a transport that can be a rail, or nullptr. */

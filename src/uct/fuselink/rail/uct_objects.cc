@@ -35,17 +35,15 @@ private:
     alignas(8) std::array<uint8_t, 512> bytes_{};
 };
 
-/* Gives UCX_<OWNER>_<name> another default: `value`, unless the user set it.
- * False if this UCX has no such setting. `component` is what the owner is of. */
-bool set_default(void *config, const std::string &component,
-                 const std::string &owner, const std::string &name,
-                 const char *value)
+/* A setting that transports share is known by each table that it is in:
+ * RC_VERBS_RX_QUEUE_LEN is RC_RX_QUEUE_LEN and IB_RX_QUEUE_LEN, too. UCX takes all of
+ * them from the user, and some of them here: the own ones by name alone, in later
+ * releases by the full one; inherited ones by the name of the table. The first is the
+ * name alone. `component` is what the owner is of. */
+std::array<std::string, 4> names_of(const std::string &component,
+                                    const std::string &owner,
+                                    const std::string &name)
 {
-    /* A setting that transports share is known by each table that it is in:
-     * RC_VERBS_RX_QUEUE_LEN is RC_RX_QUEUE_LEN and IB_RX_QUEUE_LEN, too. UCX
-     * takes all of them from the user, and some of them here: the own ones by
-     * name alone, in later releases by the full one; inherited ones by the
-     * name of the table. */
     std::array<std::string, 4> names = {
         name, owner + "_" + name,
         owner.substr(0, owner.find('_')) + "_" + name, component + "_" + name};
@@ -54,10 +52,25 @@ bool set_default(void *config, const std::string &component,
             return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
         });
     }
+    return names;
+}
+
+bool user_has_set(const std::array<std::string, 4> &names)
+{
     return std::any_of(names.begin() + 1, names.end(),
                        [](const std::string &one) {
                            return getenv(("UCX_" + one).c_str()) != nullptr;
-                       }) ||
+                       });
+}
+
+/* Gives UCX_<OWNER>_<name> another default: `value`, unless the user set it.
+ * False if this UCX has no such setting. */
+bool set_default(void *config, const std::string &component,
+                 const std::string &owner, const std::string &name,
+                 const char *value)
+{
+    const auto names = names_of(component, owner, name);
+    return user_has_set(names) ||
            std::any_of(names.begin(), names.end(), [&](const std::string &one) {
                return uct_config_modify(config, one.c_str(), value) == UCS_OK;
            });
@@ -179,6 +192,11 @@ ucs_status_t open_uct_mds(const std::vector<std::string> &names,
     }
     uct_release_component_list(components);
     return UCS_OK;
+}
+
+bool user_has_set(const UctMd &md, const std::string &tl, const std::string &name)
+{
+    return user_has_set(names_of(md.component_name(), tl, name));
 }
 
 ucs_status_t UctIface::open(UctMd &md, const std::string &tl,

@@ -69,6 +69,9 @@ private:
 ucs_status_t open_uct_mds(const std::vector<std::string> &names,
                           std::vector<std::unique_ptr<UctMd>> &mds);
 
+/** The user has set UCX_<tl>_<name>, or one of those that it takes its value from. */
+bool user_has_set(const UctMd &md, const std::string &tl, const std::string &name);
+
 /** How to open a lower interface. */
 struct UctIfaceParams {
     uct_worker_h              worker = nullptr;

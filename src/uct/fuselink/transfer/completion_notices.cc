@@ -14,9 +14,7 @@ void CompletionNotices::announce(const Chunk &chunk)
     path.notices.push_back({chunk.transfer->op, chunk.length, chunk.number,
                             path.rail.index(), {}});
     path.unseen.push_back(path.notices.back());
-    if (path.rail.traits().stream) {
-        paths_.note_notice(path);
-    }
+    paths_.note_notice(path);
     send(path);
 }
 

@@ -3,6 +3,7 @@
 #define FUSELINK_TRANSFER_PATH_H
 
 #include "../../../ucs_ext/board.h"
+#include "../conn/endpoint_check.h"
 #include "../conn/queue_pair.h"
 #include "../conn/stream_watch.h"
 #include "../sched/rate_meter.h"
@@ -63,15 +64,16 @@ struct Path {
         sched::Nanos until; /* what it waits for may take so long */
     };
 
-    /** Of a path that is one: SilenceWatch's. */
+    /** Of the stream, or whatever the path is: SilenceWatch's. */
     struct Stream {
         StreamWatch   watch;
         Wire         *wire = nullptr; /* that it goes over, when it was looked up */
         uint64_t      ends = 0; /* of chunks, counted */
         SocketAddress here;     /* where it begins, when that is known */
-        /* Looks that must find nothing at the kernel, before the last notice is known
-         * to have come: PathSet::note_notice(). */
+        /* Looks that must find nothing at the kernel, or answers of the NIC, before the
+         * last notice is known to have come: PathSet::note_notice(). */
         unsigned      unconfirmed = 0;
+        EndpointCheck check; /* of what is no stream */
     };
 
     /** Where it is noted what is in flight. */

@@ -79,15 +79,15 @@ public:
      *  is near take `turn`s. */
     uint32_t preferred(uint32_t turn) const;
 
-    /** A notice is about to go over a stream. Until its kernel has been looked at,
-     *  and had nothing left, again and again, nobody knows that it has come: no
-     *  chunk need be under way meanwhile. */
+    /** A notice is about to go. Until a stream's kernel has been looked at, and had
+     *  nothing left, or the other NIC was asked, again and again, nobody knows that it
+     *  has come: no chunk need be under way meanwhile. */
     void note_notice(Path &path)
     {
         unconfirmed_    += path.stream.unconfirmed == 0;
         path.stream.unconfirmed = kLooks;
     }
-    /** Its kernel, and the path, have nothing left. */
+    /** Its kernel, and the path, have nothing left, or the NIC has answered. */
     void found_empty(Path &path)
     {
         if (path.stream.unconfirmed != 0 && --path.stream.unconfirmed == 0) {

@@ -1,0 +1,33 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "endpoint_check.h"
+
+namespace fuselink {
+
+void EndpointCheck::begin(uct_ep_h ep, Poller &poller, unsigned poll_index)
+{
+    if (under_way()) {
+        return;
+    }
+    arm(comp_, on_end);
+    ucs_status_t status = uct_ep_check(ep, 0, nullptr);
+    if (status == UCS_OK || status == UCS_INPROGRESS) {
+        status = uct_ep_flush(ep, 0, &comp_);
+    }
+    if (status == UCS_INPROGRESS) {
+        poller_ = &poller;
+        index_  = poll_index;
+        poller.hold(poll_index);
+    } else if (status == UCS_OK) {
+        ++answers_;
+    }
+}
+
+void EndpointCheck::on_end(uct_completion_t *comp)
+{
+    auto *check = reinterpret_cast<EndpointCheck *>(comp);
+    check->poller_->release(check->index_);
+    check->poller_   = nullptr;
+    check->answers_ += comp->status == UCS_OK;
+}
+
+} // namespace fuselink

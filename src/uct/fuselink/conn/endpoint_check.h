@@ -1,0 +1,46 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_CONN_ENDPOINT_CHECK_H
+#define FUSELINK_CONN_ENDPOINT_CHECK_H
+
+#include "../rail/poller.h"
+#include "../ucx.h"
+
+#include <cstdint>
+
+namespace fuselink {
+
+/**
+ * Asks the other end of an endpoint to acknowledge what it was given so far: the NIC of
+ * a reliable connection, UCX's thread behind datagrams. No program there need run.
+ *
+ * The endpoint may be destroyed, and be another one the next time; this outlives it.
+ * One thread at a time (the worker's).
+ */
+class EndpointCheck {
+public:
+    EndpointCheck() = default;
+    EndpointCheck(const EndpointCheck &)            = delete;
+    EndpointCheck &operator=(const EndpointCheck &) = delete;
+
+    /** Unless an answer is still due. If nothing is under way, it writes nothing to the
+     *  other end. If there is no room, or it breaks, nothing is asked. Not from a
+     *  rail's callback. `poll_index`: of its interface, in the poller. */
+    void begin(uct_ep_h ep, Poller &poller, unsigned poll_index);
+
+    /** An answer is due. */
+    bool under_way() const { return poller_ != nullptr; }
+    /** How many have come, since the beginning. */
+    uint32_t answers() const { return answers_; }
+
+private:
+    static void on_end(uct_completion_t *comp);
+
+    uct_completion_t comp_{}; /* first: UCX gives back a pointer to it */
+    Poller          *poller_ = nullptr;
+    unsigned         index_  = 0; /* of what is held there */
+    uint32_t         answers_ = 0;
+};
+
+} // namespace fuselink
+
+#endif
