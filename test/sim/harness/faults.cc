@@ -174,12 +174,14 @@ void Faults::unplug(const Fault &fault)
     world_.time().after(fault.time, [this, &nic] { world_.plug(nic, true); });
 }
 
-/* Streams go over the other NICs. Of RDMA, and where there is no other NIC, the kernel's
- * and the NIC's own limits decide: longer than these, and peers may lose each other. */
+/* All goes over the other NICs. Where there is none, or there are only datagrams, the
+ * kernel's and the NIC's own limits decide: longer than these, and peers may lose each
+ * other. */
 void Faults::excuse_silence(const Fault &fault)
 {
     const Process &process  = *world_.processes()[fault.process];
-    const bool     survives = !world_.profile().rdma && scenario_.nics > 1;
+    const bool     survives = scenario_.nics > 1 &&
+                              scenario_.wires != Wires::Ud;
     if (!survives && fault.time > world_.profile().patience / 16) {
         for (const auto &other : world_.processes()) {
             if (other->node() == process.node()) {

@@ -186,20 +186,14 @@ void draw_watching(uint64_t seed, Scenario &s)
     s.reports = chance.one_in(6);
 }
 
-/* No program ends before it is through. */
+/* No program leaves before the others are through. */
 bool all_stay(const Scenario &s)
 {
-    return std::none_of(s.scripts.begin(), s.scripts.end(),
-                        [](const auto &script) {
-                            return std::any_of(script.begin(), script.end(),
-                                               [](const Action &action) {
-                                                   return action.kind ==
-                                                          Kind::Leave;
-                                               });
-                        }) &&
-           std::none_of(s.faults.begin(), s.faults.end(), [](const Fault &fault) {
-               return fault.kind == Fault::Kind::Kill;
-           });
+    return std::none_of(s.scripts.begin(), s.scripts.end(), [](const auto &script) {
+        return std::any_of(script.begin(), script.end(), [](const Action &action) {
+            return action.kind == Kind::Leave;
+        });
+    });
 }
 
 /* In some runs over streams one NIC is lost, of some nodes, for long enough that their
@@ -209,15 +203,8 @@ void draw_loss(uint64_t seed, Scenario &s)
 {
     using F = Fault::Kind;
     Random chance(seed, 82);
-    const bool stay = std::none_of( /* who is gone is waited for, too */
-        s.scripts.begin(), s.scripts.end(), [](const auto &script) {
-            return std::any_of(script.begin(), script.end(),
-                               [](const Action &action) {
-                                   return action.kind == Kind::Leave;
-                               });
-        });
     s.loses_nic = s.wires == Wires::Tcp && s.nics > 1 && !s.faults.empty() &&
-                  chance.one_in(4) && stay;
+                  chance.one_in(4) && all_stay(s); /* who is gone is waited for */
     if (s.loses_nic) {
         s.profile.patience = 10 * kSecond; /* longer than anybody may wait */
     }
@@ -253,7 +240,11 @@ void draw_cables(uint64_t seed, Scenario &s)
 void draw_long_silence(Scenario &s)
 {
     using F = Fault::Kind;
-    if (s.profile.rdma && !all_stay(s)) {
+    const bool killed = std::any_of(s.faults.begin(), s.faults.end(),
+                                    [](const Fault &fault) {
+                                        return fault.kind == F::Kill;
+                                    });
+    if (s.profile.rdma && (killed || !all_stay(s))) {
         return;
     }
     for (Fault &fault : s.faults) {
@@ -428,7 +419,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_watching(seed, s);
     draw_loss(seed, s);
     draw_cables(seed, s);
-    if (wires != Wires::Ud && s.nics > 1) {
+    if (s.nics > 1 && wires != Wires::Ud) {
         draw_long_silence(s);
     }
     draw_lanes(seed, s);
