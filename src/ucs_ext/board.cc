@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <mutex>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace fuselink {
@@ -60,6 +62,19 @@ uint64_t nic_key(const std::string &name)
     Hash hash(network_signature(0));
     hash.add(std::string_view(name));
     return hash.nonzero();
+}
+
+/* 8 MB, of which little is used: pages that nobody touches cost nothing. */
+std::shared_ptr<board::Segment> zeroed()
+{
+    void *memory = mmap(nullptr, sizeof(board::Segment), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        abort(); /* as `new` does */
+    }
+    return {static_cast<board::Segment *>(memory), [](board::Segment *segment) {
+                munmap(segment, sizeof(*segment));
+            }};
 }
 
 } // namespace
@@ -150,7 +165,7 @@ std::shared_ptr<Board> Board::make_private(Processes &processes)
 {
     std::shared_ptr<Board> board(new Board(processes));
     board->owner_   = geteuid();
-    board->own_     = std::make_shared<board::Segment>();
+    board->own_     = zeroed();
     board->segment_ = board->own_.get();
     return board;
 }

@@ -15,9 +15,10 @@ namespace fuselink::sim {
 
 /** The byte that belongs at a place of what was made from a seed; that of `seed`
  *  at n is that of `seed` + n in front. */
+inline constexpr uint64_t kPatternFactor = 0x9e3779b97f4a7c15u;
 inline uint8_t pattern(uint64_t seed, size_t at)
 {
-    return static_cast<uint8_t>((seed + at) * 0x9e3779b97f4a7c15u >> 56);
+    return static_cast<uint8_t>((seed + at) * kPatternFactor >> 56);
 }
 void fill(uint8_t *to, size_t length, uint64_t seed);
 /** The first that differs; `length` if none does. */
