@@ -28,10 +28,11 @@ find_ucx_source() {
     export FUSELINK_UCX_SOURCE=$ucx_source
 }
 
-# configure_in FOLDER ARGUMENT...: once, with the source tree found before.
+# configure_in FOLDER ARGUMENT...: once, with the source tree found before. The sources
+# are in `from`, a path that is seen from FOLDER, if they are not to be in `top`.
 configure_in() (
     [[ ! -e $1/config.status ]] || return 0
     mkdir -p "$1" && cd "$1" && shift &&
         logged "$build/log/configure-${PWD##*/}.log" \
-            "$top/configure" --with-ucx-source="$ucx_source" "$@"
+            "${from:-$top}/configure" --with-ucx-source="$ucx_source" "$@"
 )
