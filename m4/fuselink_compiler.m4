@@ -50,6 +50,12 @@ AC_DEFUN([FL_COMPILER], [
     FUSELINK_CXXFLAGS="$FUSELINK_CXXFLAGS -fvisibility-inlines-hidden"
     FUSELINK_CXXFLAGS="$FUSELINK_CXXFLAGS $FUSELINK_WARNINGS"
 
+    # A build takes a quarter to a half less; but a source that forgets an include compiles.
+    AC_ARG_ENABLE([precompiled],
+        [AS_HELP_STRING([--enable-precompiled],
+            [compile what many sources include once, and not with each])])
+    AM_CONDITIONAL([ENABLE_PRECOMPILED], [test "x$enable_precompiled" = xyes])
+
     AC_SUBST([FUSELINK_WARNINGS])
     AC_SUBST([FUSELINK_CXXFLAGS])
     AC_DEFINE_UNQUOTED([FUSELINK_VERSION], ["$PACKAGE_VERSION"],

@@ -10,7 +10,7 @@ build_fuzzers() {
 }
 
 configure_fuzzers() {
-    configure_in "$1" --enable-asan --enable-fuzzers \
+    configure_in "$1" --enable-asan --enable-fuzzers --enable-precompiled \
         CC=clang CXX=clang++ CXXFLAGS="-g1 -O1"
 }
 
