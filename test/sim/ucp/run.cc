@@ -208,11 +208,11 @@ void UcpRun::end_together()
     }
 }
 
-/* Others hear that one goes, whose endpoints to it are open. Unless his word finds no
- * room, or it is one of RDMA: see README.md, "What may be". */
+/* Others hear that one goes, whose endpoints to it are open. Unless it is one of RDMA:
+ * see README.md, "What may be". */
 void UcpRun::end_one_by_one()
 {
-    if (plan_.base.profile.storm != 0 || plan_.base.profile.rdma) {
+    if (plan_.base.profile.rdma) {
         world_.lanes_may_fail = true;
         world_.is_fair        = false;
     }

@@ -178,9 +178,9 @@ void ControlChannel::block()
 }
 
 /* A stream takes nobody onto its queue who need not wait. */
-bool ControlChannel::written()
+bool ControlChannel::is_through()
 {
-    if (has(kBlocked) || hook_.queued || hook_.running || !sent_all()) {
+    if (hook_.queued || hook_.running) {
         return false;
     }
     if (uct_ep_pending_add(lane_.ep, &hook_.req, 0) != UCS_OK) {

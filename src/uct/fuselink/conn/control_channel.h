@@ -175,7 +175,9 @@ public:
     void note_flush() { lane_.unflushed = false; }
     /** Of a lane that is a stream: the kernel has all that was sent. If not, the
      *  lane counts as full until it has. */
-    bool written();
+    bool written() { return !has(kBlocked) && sent_all() && is_through(); }
+    /** The same of a connection that is over, whatever waits. */
+    bool is_through();
     /** Messages of the user's since the last call. */
     bool take_unfenced()
     {

@@ -31,7 +31,7 @@ Engine::Engine(Host &host, uct_base_iface_t &owner, RegionTable &regions,
 
 Engine::~Engine()
 {
-    peers_.clear();
+    peers_.close(host_);
     watching_.end(rails_, copies_, settings_.bulk.policy->name(),
                   host_.now());
 }

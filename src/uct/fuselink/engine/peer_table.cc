@@ -5,7 +5,22 @@
 
 namespace fuselink {
 
-void PeerTable::clear()
+void PeerTable::close(const Host &host)
+{
+    std::vector<Peer *> untold;
+    for (const auto &[uuid, peer] : peers_) {
+        if (!peer->begin_closing()) {
+            untold.push_back(peer.get());
+        }
+    }
+    const sched::Nanos until = host.now() + kLastWord;
+    while (!untold.empty() && host.now() < until) {
+        std::erase_if(untold, [](Peer *peer) { return peer->go_on_closing(); });
+    }
+    end_all();
+}
+
+void PeerTable::end_all()
 {
     for (const auto &[uuid, peer] : peers_) {
         peer->abandon();

@@ -36,7 +36,7 @@ public:
 
     /** @param own the identity of this interface */
     PeerTable(uint64_t own, Make make) : own_(own), make_(std::move(make)) {}
-    ~PeerTable() { clear(); }
+    ~PeerTable() { end_all(); }
     PeerTable(const PeerTable &)            = delete;
     PeerTable &operator=(const PeerTable &) = delete;
 
@@ -71,8 +71,9 @@ public:
     void         fence();
 
     /** The interface closes: all operations end, and then all connections. Users
-     *  of all peers hear of it while everything is there yet. */
-    void clear();
+     *  of all peers hear of it while everything is there yet. Peers that have no
+     *  room for the word that tells them are waited for, kLastWord at most. */
+    void close(const Host &host);
 
     /** From progress, each SilenceWatch::kInterval. */
     void watch(sched::Nanos now);
@@ -90,6 +91,9 @@ public:
     unsigned run_deferred();
 
 private:
+    /* For all together. Who does not read for so long is not waited for. */
+    static constexpr sched::Nanos kLastWord = sched::Nanos::seconds(1);
+
     using Slot = std::unique_ptr<Peer>;
 
     /* The present one first. */
@@ -102,6 +106,7 @@ private:
     void  retire(Peers::iterator it);
     void  reject(const wire::Hello &hello, const wire::RailTable &table);
     void  bury(Peer *peer);
+    void  end_all();
 
     const uint64_t      own_;
     const Make          make_;

@@ -382,14 +382,20 @@ void Peer::close_lanes()
     wireup_.close();
 }
 
-void Peer::abandon()
+bool Peer::begin_closing()
 {
-    const bool had_failed = failed();
-    if (!had_failed) {
+    if (!failed()) {
         failed_ = UCS_ERR_CANCELED;
         channel_.set(ControlChannel::kFailed);
+        teardown_.begin_closing();
     }
-    teardown_.abandon(had_failed);
+    return teardown_.say_closed();
+}
+
+void Peer::abandon()
+{
+    begin_closing(); /* a peer may have come just now */
+    teardown_.abandon();
     channel_.drop_all();
     target_.clear();
     bulk_.fail(failure());

@@ -176,7 +176,12 @@ public:
     }
     /** Fails because the peer itself has given this connection up. */
     void fail_as_told(ucs_status_t status);
-    /** The interface closes: all operations end now. */
+    /** The interface closes: nothing more is taken or accepted, and the peer is
+     *  told. True when it was, or cannot be. */
+    bool begin_closing();
+    /** If it was not: once more. */
+    bool go_on_closing() { return teardown_.say_closed_again(); }
+    /** All operations end now. */
     void abandon();
 
     /** Looks whether anybody is silent. From progress, each

@@ -18,11 +18,11 @@ constexpr sched::Nanos kQuietTime = sched::Nanos::millis(500);
 Teardown::Teardown(Connection &conn, Endpoints &endpoints,
                    ControlChannel &channel, Wireup &wireup,
                    PendingQueue &pending, OrderTracker &order, LaneOps &ops,
-                   OpenGets &gets, BulkSender &bulk, const Host &host,
+                   OpenGets &gets, BulkSender &bulk, Host &host,
                    uct_base_iface_t &iface)
-    : conn_(conn), channel_(channel), wireup_(wireup), pending_(pending),
-      order_(order), ops_(ops), gets_(gets), bulk_(bulk), host_(host),
-      iface_(iface), close_lane_(endpoints, wireup)
+    : conn_(conn), endpoints_(endpoints), channel_(channel), wireup_(wireup),
+      pending_(pending), order_(order), ops_(ops), gets_(gets), bulk_(bulk),
+      host_(host), iface_(iface), close_lane_(endpoints, wireup)
 {
 }
 
@@ -255,15 +255,44 @@ bool Teardown::gets_over(sched::Nanos now)
 
 /* --- the interface closes --- */
 
-void Teardown::abandon(bool had_failed)
+/* The other side sees a stream end whatever we say, and could take it for a NIC that
+ * has failed. */
+void Teardown::begin_closing()
 {
-    /* The other side sees a stream end whatever we say, and could take it for a
-     * NIC that has failed. One try: nobody is there to go on. */
-    if (!had_failed && channel_.ep() != nullptr &&
-        channel_.rail()->traits().stream && channel_.taken() &&
-        !channel_.has(ControlChannel::kBlocked | ControlChannel::kConnecting)) {
-        send_goodbye(channel_.ep(), wire::kGoodbyeClosed);
+    closing_ = channel_.ep() != nullptr && channel_.taken() &&
+               channel_.rail()->traits().stream &&
+               !channel_.has(ControlChannel::kConnecting);
+    begun_   = true;
+}
+
+/* What a lane has taken goes with it if its kernel has not got it. */
+bool Teardown::say_closed()
+{
+    if (closing_ && !channel_failure_.broken && !goodbye_.said) {
+        goodbye_.said = true; /* unless the lane fails in the call */
+        if (!send_goodbye(channel_.ep(), wire::kGoodbyeClosed)) {
+            goodbye_.said = false;
+            return false;
+        }
     }
+    closing_ = closing_ && !channel_failure_.broken && !channel_.is_through();
+    return !closing_;
+}
+
+bool Teardown::say_closed_again()
+{
+    endpoints_.poller().poll_now(channel_.rail()->poll_hello_index());
+    return say_closed();
+}
+
+void Teardown::abandon()
+{
+    if (closing_ && !channel_failure_.broken) {
+        /* Nobody reads there. UCX would wait for room for a word of its own. */
+        ucs_debug("fuselink: peer %016lx does not take the last word", conn_.uuid());
+        host_.streams().end(channel_.ep());
+    }
+    closing_   = false;
     abandoned_ = true;
     begun_     = true;
 }

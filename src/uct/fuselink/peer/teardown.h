@@ -39,7 +39,7 @@ public:
     /** What is referred to outlives this. Users hear by `iface`. */
     Teardown(Connection &conn, Endpoints &endpoints, ControlChannel &channel,
              Wireup &wireup, PendingQueue &pending, OrderTracker &order,
-             LaneOps &ops, OpenGets &gets, BulkSender &bulk, const Host &host,
+             LaneOps &ops, OpenGets &gets, BulkSender &bulk, Host &host,
              uct_base_iface_t &iface);
     Teardown(const Teardown &)            = delete;
     Teardown &operator=(const Teardown &) = delete;
@@ -68,9 +68,17 @@ public:
     /** Destroys the endpoint for the last words. */
     void close() { close_lane_.close(); }
 
-    /** The interface closes, with a connection that had not failed before or
-     *  had. */
-    void abandon(bool had_failed);
+    /* The interface closes. In this order. */
+
+    /** With a connection that had not failed before: the peer is to hear of it. */
+    void begin_closing();
+    /** True when the peer's word is on its way, or cannot be; there is nothing to
+     *  say either if begin_closing() was not called. */
+    bool say_closed();
+    /** The same for another try: looks at the lane first. */
+    bool say_closed_again();
+    /** Nothing is said any more. */
+    void abandon();
     bool abandoned() const { return abandoned_; }
     /** The peer is known to write nothing here any more. */
     bool peer_stopped() const { return theirs_.stopped || theirs_.gone; }
@@ -107,6 +115,7 @@ private:
     bool     gets_over(sched::Nanos now);
 
     Connection       &conn_;
+    Endpoints        &endpoints_;
     ControlChannel   &channel_;
     Wireup           &wireup_;
     PendingQueue     &pending_;
@@ -114,7 +123,7 @@ private:
     LaneOps          &ops_;
     OpenGets         &gets_;
     BulkSender       &bulk_;
-    const Host       &host_;
+    Host             &host_;
     uct_base_iface_t &iface_;
     CloseLane         close_lane_;
     ChannelFailure    channel_failure_;
@@ -122,6 +131,7 @@ private:
     Goodbye           goodbye_;
     Silence           silence_;
     bool              begun_     = false;
+    bool              closing_   = false; /* with the interface: the peer is to hear */
     bool              abandoned_ = false; /* with the interface */
     bool              must_tell_ = false; /* the other side may wait for us */
     bool              had_open_  = false; /* operations, when it failed */
