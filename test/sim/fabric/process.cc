@@ -75,6 +75,8 @@ void Process::open(const void *at, size_t length)
 {
     const uint64_t from = offset(reinterpret_cast<uintptr_t>(at));
     ++open_[from][from + length];
+    ++spare_[from];
+    --spare_[from + length];
 }
 
 void Process::close(const void *at, size_t length)
@@ -106,6 +108,20 @@ bool Process::is_open(uint64_t address, size_t length) const
     return false;
 }
 
+void Process::check_written_once() const
+{
+    int64_t spare = 0;
+    for (const auto &[at, change] : spare_) {
+        spare += change;
+        if (spare < 0) {
+            world_.journal().violate("what is at " + std::to_string(at) +
+                                     " of process " + std::to_string(index_) +
+                                     " was written twice");
+            return;
+        }
+    }
+}
+
 void Process::write(uint64_t address, const void *data, size_t length,
                     Hand hand, const char *by)
 {
@@ -130,6 +146,10 @@ void Process::write(uint64_t address, const void *data, size_t length,
         } else if (!in_arena(address)) {
             world_.count(Count::SlotPuts);
         }
+    }
+    if (in_arena(address)) {
+        --spare_[offset(address)];
+        ++spare_[offset(address) + length];
     }
     memcpy(const_cast<uint8_t *>(see(address)), data, length);
 }

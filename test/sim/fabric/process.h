@@ -100,6 +100,9 @@ public:
     void open(const void *at, size_t length);
     void close(const void *at, size_t length);
     bool is_open(uint64_t address, size_t length) const;
+    /** No byte was written more often than it was opened, as it is where nothing is
+     *  lost on the way. */
+    void check_written_once() const;
 
     /** A NIC, a copy engine or a kernel writes: checked, and done. */
     void write(uint64_t address, const void *data, size_t length, Hand hand,
@@ -136,6 +139,8 @@ private:
     std::unique_ptr<uint8_t[], void (*)(void *)> arena_; /* zeroes, not touched yet */
     std::map<uint64_t, std::map<uint64_t, unsigned>> open_; /* offset to
                                               ends, with how often */
+    std::map<uint64_t, int64_t> spare_; /* by offset: how much oftener than in front of
+                                           it the arena was opened than written */
     std::map<uint64_t, Registration>                 by_key_;
 };
 

@@ -5,6 +5,8 @@
 #include "wire/messages.h"
 #include "world.h"
 
+#include <utility>
+
 namespace fuselink::sim {
 namespace {
 
@@ -55,6 +57,9 @@ void Stream::transmit(unsigned side)
                 lose_notice(side);
             }
             return;
+        }
+        if (!has_messages && record.type == StreamRecord::Type::Put) {
+            put_begins(side);
         }
         end.puts_open += record.type == StreamRecord::Type::Put &&
                          end.to_send.front().offset == 0;
@@ -253,14 +258,28 @@ void Stream::lose_notice(unsigned side)
         reset(side);
         return;
     }
+    world.count(Count::NoticesSilenced);
+    fall_silent(side, std::exchange(world.silence_of_notice, 0));
+    holds[side] = false;
+    transmit(side);
+}
+
+void Stream::put_begins(unsigned side)
+{
+    if (world.silence_of_put != 0) {
+        fall_silent(side, std::exchange(world.silence_of_put, 0));
+    } else if (is_again && world.silence_again != 0) {
+        world.count(Count::SilentAgain);
+        fall_silent(side, std::exchange(world.silence_again, 0));
+    }
+}
+
+/* Its NIC. */
+void Stream::fall_silent(unsigned side, Instant time)
+{
     Nic &nic = *ends[side].nic;
     nic.mute = nic.deaf = true;
-    world.count(Count::NoticesSilenced);
-    world.time().after(world.silence_of_notice,
-                       [&nic] { nic.mute = nic.deaf = false; });
-    world.silence_of_notice = 0;
-    holds[side]             = false;
-    transmit(side);
+    world.time().after(time, [&nic] { nic.mute = nic.deaf = false; });
 }
 
 void Stream::reset(unsigned side)

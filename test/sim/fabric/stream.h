@@ -98,6 +98,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
     void reset_after(unsigned side, size_t bytes);
 
     void    lose_notice(unsigned side);
+    void    put_begins(unsigned side);
+    void    fall_silent(unsigned side, Instant time);
     void    arrived(unsigned side, size_t bytes);
     void    hear(unsigned side);
     void    ask_again(unsigned side, Instant pause);
@@ -115,6 +117,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
     bool   given_up = false; /* one side lost a crossing */
     bool   answered = false; /* by the other kernel */
     bool   has_messages = false; /* not bulk data alone */
+    bool   is_again = false;     /* there was one like it, which was ended */
     bool   holds[2] = {false, false}; /* a notice, until a put is acknowledged */
     Instant hold_for[2] = {0, 0}; /* when it breaks: what that side has sent */
     size_t reset_in[2] = {SIZE_MAX, SIZE_MAX};

@@ -30,7 +30,7 @@ enum class Count : unsigned {
     Stops, Deaths, Leaves, EpsClosed, PeersFailed, /* ends */
     OpsFailed, BadKeys, Slept,
     PathsBroken, PathsMended, LanesFailed, LanesMoved, Warnings, /* said by fuselink */
-    NoticesHeld, NoticesSilenced, HeldBack, PutsAgain, DatagramErrors, QuickPuts, /* at a moment */
+    NoticesHeld, NoticesSilenced, SilentAgain, HeldBack, PutsAgain, DatagramErrors, QuickPuts, /* at a moment */
     Kept, FromEnds, /* messages: kept by users, sent from completions */
     GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
     CopiesOut, CopiesIn, CopiesShort, CopiesBetween, AgentRounds, CopiesFailed, /* of GPUs */
@@ -143,6 +143,9 @@ public:
     unsigned notice_to_hold = 0;
     /** Not 0: instead its NIC falls silent, for so long. */
     Instant  silence_of_notice = 0;
+    /** Not 0: when a connection of bulk data has a put its NIC falls silent for so long;
+     *  and once more when one has that is in place of one that its process has ended. */
+    Instant  silence_of_put = 0, silence_again = 0;
     /** This one. */
     bool holds_notice()
     {

@@ -101,6 +101,9 @@ void Faults::happen(const Fault &fault)
     case F::BreakHeld:
         break_connection(fault, true, kMicrosecond);
         break;
+    case F::SilentAgain:
+        world_.silence_of_put = world_.silence_again = fault.time;
+        break;
     case F::BreakDatagrams:
         break_datagrams(fault, kMicrosecond);
         break;

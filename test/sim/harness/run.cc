@@ -236,6 +236,11 @@ Outcome Run::go()
     if (goes_on) {
         check_left_over(world_);
     }
+    if (goes_on && scenario_.fair) {
+        for (const auto &process : world_.processes()) {
+            process->check_written_once();
+        }
+    }
     return leave(world_);
 }
 

@@ -260,6 +260,41 @@ void draw_long_silence(Scenario &s)
     }
 }
 
+/* A path falls silent, is mended, and falls silent: so programs go on until it is mended,
+ * and then want a bit more. From chance of its own, too. */
+void draw_again(uint64_t seed, const Cuts &cuts, Scenario &s)
+{
+    constexpr unsigned kPauses = 24, kPuts = 6;
+    const bool stay = std::none_of(
+        s.scripts.begin(), s.scripts.end(), [](const auto &script) {
+            return !script.empty() && script.back().kind == Kind::Leave;
+        });
+    const auto fault = std::find_if(
+        s.faults.begin(), s.faults.end(), [&](const Fault &one) {
+            return one.kind == Fault::Kind::BreakBulk &&
+                   Random(seed, 70'000 + one.number).one_in(2);
+        });
+    if (!stay || fault == s.faults.end()) {
+        return;
+    }
+    fault->kind     = Fault::Kind::SilentAgain;
+    fault->time     = 300 * kMillisecond;
+    unsigned number = kMostNumbers / 2;
+    for (unsigned p = 0; p < s.processes; ++p) {
+        for (unsigned i = 0; i < kPauses + kPuts; ++i) {
+            Random own(seed, 70'000 + number);
+            Action action = draw_action(own, s, p);
+            action.kind   = i < kPauses ? Kind::Compute : Kind::PutZcopy;
+            action.time   = 30 * kMillisecond;
+            action.length = own.between(32 << 10, 64 << 10);
+            action.number = number++;
+            if (cuts.left_out.count(action.number) == 0) {
+                s.scripts[p].push_back(action);
+            }
+        }
+    }
+}
+
 /* Of some faults of connections it is the queue pair for messages. From chance of its own, too. */
 void draw_lanes(uint64_t seed, Scenario &s)
 {
@@ -322,7 +357,8 @@ const char *name_of(Fault::Kind kind)
         "mute", "deaf", "silent", "slow", "jitter", "break bulk", "break any",
         "stop", "kill", "no registration", "few sockets", "few queue pairs",
         "slow copies", "no copy", "break notice", "break held",
-        "break datagrams", "unplug", "silent notice", "break lane"};
+        "break datagrams", "unplug", "silent notice", "break lane",
+        "silent again"};
     return names[static_cast<size_t>(kind)];
 }
 
@@ -421,6 +457,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_cables(seed, s);
     if (s.nics > 1 && wires != Wires::Ud) {
         draw_long_silence(s);
+        draw_again(seed, cuts, s);
     }
     draw_lanes(seed, s);
     return s;

@@ -77,7 +77,9 @@ struct Fault {
         BreakNotice, BreakHeld, BreakDatagrams,
         Unplug,                /* a NIC's cable, for a while */
         SilentNotice,          /* as BreakNotice, but the NIC falls silent */
-        BreakLane              /* a queue pair for messages, with puts or gets on it */
+        BreakLane,             /* a queue pair for messages, with puts or gets on it */
+        SilentAgain            /* a NIC, when it has a put, and once more when the
+                                  connection that was ended for it is made anew */
     };
 
     unsigned number  = 0;

@@ -201,13 +201,25 @@ Attacker::Message Attacker::newest(ControlType type) const
     return {};
 }
 
+/* One whose key it has, or the next number and place with that key: a guess. */
+Attacker::Region Attacker::region(Bytes &script) const
+{
+    const unsigned which = script.below(12);
+    Region         one   = regions_[which % 3 == 0];
+    if (which == 1) {
+        one.base += Victim::kPart;
+        ++one.id;
+    }
+    return one;
+}
+
 /* As it should be, if the script had not a word in it. */
 Attacker::Message Attacker::control(ControlType type, Bytes &script) const
 {
     const auto     head  = header(type, script);
     const unsigned which = script.below(4);
     const auto     ask   = last<wire::GetReq>(ControlType::GetReq, which);
-    const Region  &region = regions_[script.below(3) == 0];
+    const Region   region = this->region(script);
     const uint64_t at     = region.base + script.byte();
     Message        tail(script.below(8) * 100);
     Message        message;
@@ -366,7 +378,7 @@ Attacker::Message Attacker::part(Bytes &script)
     part.kind    = static_cast<uint8_t>(script.below(2));
     part.chunk   = chunk_;
     if (part.kind == static_cast<uint8_t>(wire::DataKind::Put)) {
-        const Region &region = regions_[script.below(3) == 0];
+        const Region region = this->region(script);
         part.target    = region.base + script.byte();
         part.key       = region.key;
         part.region_id = region.id;

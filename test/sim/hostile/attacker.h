@@ -38,6 +38,10 @@ public:
     void close();
 
 private:
+    struct Region { /* that it has the key of */
+        uint64_t base = 0, key = 0;
+        uint32_t id = 0;
+    };
     using Message = std::vector<uint8_t>;
     template <typename T> static Message bytes_of(const T &head)
     {
@@ -50,6 +54,7 @@ private:
     void                send(uint8_t id, const Message &message);
     wire::ControlHeader header(wire::ControlType type, Bytes &script) const;
     Message             control(wire::ControlType type, Bytes &script) const;
+    Region              region(Bytes &script) const;
     Message             part(Bytes &script);
     wire::MessageNumber seen() const;
     Message             newest(wire::ControlType type) const;
@@ -63,10 +68,6 @@ private:
     Process             &process_;
     World               &world_;
     const wire::RailTable victim_;
-    struct Region { /* that it has the key of */
-        uint64_t base = 0, key = 0;
-        uint32_t id = 0;
-    };
     Region               regions_[2]; /* of the host, of a GPU */
     ucs_async_context_t *async_  = nullptr;
     uct_worker_h         worker_ = nullptr;

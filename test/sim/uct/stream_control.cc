@@ -42,6 +42,28 @@ unsigned probes_in(Instant time, Instant first)
         std::bit_width(static_cast<uint64_t>(time / first)));
 }
 
+/* Whoever names a connection of long ago keeps the one that is meant. */
+void check_named(StreamIface &accepting, const SocketAddress &far)
+{
+    World      &world = accepting.world();
+    const auto &all   = world.streams();
+    const auto  named = std::find_if(all.begin(), all.end(), [&](const auto &one) {
+        return address_of(*one, 0) == far;
+    });
+    if (named == all.end()) {
+        return;
+    }
+    for (auto it = named + 1; it != all.end(); ++it) {
+        const Stream::End &from = (*it)->ends[0], &to = (*it)->ends[1];
+        if (from.iface_id == (*named)->ends[0].iface_id && from.ended &&
+            to.iface == &accepting && !to.ended && !(*it)->has_messages) {
+            world.journal().violate("a connection is to be ended that is gone, and "
+                                    "a later one stays, which its sender has ended");
+            return;
+        }
+    }
+}
+
 StreamState::Phase phase_of(const Stream &stream, unsigned side)
 {
     const Stream::End &end = stream.ends[side];
@@ -149,6 +171,9 @@ unsigned SimStreamControl::end_from(uct_iface *iface, const SocketAddress &far)
             stream->end(1);
             ++count;
         }
+    }
+    if (count == 0) {
+        check_named(*accepting, far);
     }
     accepting->world().count(Count::EndedFrom, count);
     return count;

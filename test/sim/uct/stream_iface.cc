@@ -327,6 +327,13 @@ std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
     auto           stream  = std::make_shared<Stream>(world());
     stream->has_messages   = !second_ && target == 0;
     stream->target         = target;
+    stream->is_again       = !stream->has_messages &&
+        std::any_of(world().streams().begin(), world().streams().end(),
+                    [&](const auto &one) {
+                        return one->ends[0].ended && !one->has_messages &&
+                               one->ends[0].iface_id == id() &&
+                               one->ends[1].iface_id == remote;
+                    });
     stream->port           = static_cast<uint16_t>(
         kFirstPort + world().streams().size() % (UINT16_MAX - kFirstPort));
     world().count(Count::Streams);
