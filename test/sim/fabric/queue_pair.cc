@@ -13,6 +13,17 @@ namespace {
 constexpr auto    kNoticeId   = static_cast<uint8_t>(wire::RailAm::Chunk);
 constexpr Instant kSeenWithin = kMillisecond;
 
+bool is_control(uint8_t id, const std::vector<uint8_t> &message,
+                wire::ControlHeader &header)
+{
+    if (id != static_cast<uint8_t>(wire::RailAm::Control) ||
+        message.size() < sizeof(header)) {
+        return false;
+    }
+    memcpy(&header, message.data(), sizeof(header));
+    return true;
+}
+
 } // namespace
 
 bool QueuePair::is_proved() const
@@ -172,6 +183,7 @@ void QueuePair::arrive(const std::shared_ptr<PairWork> &work, size_t offset,
     switch (work->kind) {
     case PairWork::Kind::Message:
         if (iface != nullptr) {
+            note_lane(work->am_id, data);
             iface->receive(work->am_id, std::move(data));
         }
         break;
@@ -210,6 +222,36 @@ void QueuePair::arrive(const std::shared_ptr<PairWork> &work, size_t offset,
     }
     auto pair = asker->shared_from_this();
     out_->send(40, [pair, work] { pair->done(work, true); });
+}
+
+void QueuePair::note_lane(uint8_t id, const std::vector<uint8_t> &message)
+{
+    wire::ControlHeader header;
+    if (is_control(id, message, header)) {
+        heard_from = header.sender;
+        heard_lane = header.lane;
+    }
+}
+
+void QueuePair::check_put_again(const Process &at, uint8_t id,
+                                const std::vector<uint8_t> &message)
+{
+    wire::ControlHeader header;
+    if (!is_control(id, message, header) ||
+        header.type != static_cast<uint8_t>(wire::ControlType::PutData) ||
+        (header.flags & wire::kPutAgain) == 0) {
+        return;
+    }
+    for (const auto &[number, pair] : at.world().queue_pairs()) {
+        const auto peer = pair->other();
+        if (&pair->process == &at && pair->iface != nullptr &&
+            pair->state == State::Connected && pair->heard_from == header.sender &&
+            wire::lane_before(pair->heard_lane, header.lane) &&
+            (!peer || peer->state == State::Error)) {
+            at.world().journal().violate("a put comes again, and the queue pair that "
+                                         "had it could execute it yet");
+        }
+    }
 }
 
 /* Bytes of this process's memory, for who reads it. */

@@ -51,6 +51,10 @@ struct QueuePair : std::enable_shared_from_this<QueuePair> {
     /** All that was posted ends with an error, and nothing more is done, in
      *  either direction. `tell`: the program did not ask for it. */
     void fail(bool tell);
+    /** A message is handed out. Puts of a lane that broke do not come again where its
+     *  end of that could execute them yet. */
+    static void check_put_again(const Process &at, uint8_t id,
+                                const std::vector<uint8_t> &message);
     /** Of the queue pair at the other end, if it is still there. */
     std::shared_ptr<QueuePair> other() const;
 
@@ -68,6 +72,8 @@ struct QueuePair : std::enable_shared_from_this<QueuePair> {
     bool       has_messages = false; /* not bulk data alone */
     bool       has_data = false;
     Instant    worked_at = 0; /* something came to its end for the first time */
+    uint64_t   heard_from = 0; /* whose lane of messages it is, as they say; */
+    uint8_t    heard_lane = 0; /* its number */
 
     std::deque<std::shared_ptr<PairWork>> posted; /* and not completed */
 
@@ -75,6 +81,7 @@ struct QueuePair : std::enable_shared_from_this<QueuePair> {
     bool is_proved() const;
 
 private:
+    void note_lane(uint8_t id, const std::vector<uint8_t> &message);
     void send_bytes(const std::shared_ptr<PairWork> &work);
     void arrive(const std::shared_ptr<PairWork> &work, size_t offset,
                 std::vector<uint8_t> data, bool last);

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "iface.h"
 
+#include "../fabric/queue_pair.h"
 #include "edge/iface.h"
 #include "edge/internal_ops.h"
 
@@ -289,6 +290,7 @@ void SimIface::fail_ep(SimEp &ep, ucs_status_t status)
 void SimIface::deliver(uint8_t id, const std::vector<uint8_t> &bytes,
                        bool may_keep)
 {
+    QueuePair::check_put_again(process_, id, bytes);
     if (world().on_message) {
         world().on_message(process_, id, bytes.data(), bytes.size());
     }
