@@ -246,6 +246,11 @@ UcpPlan draw_ucp(uint64_t seed, Wires wires, const Cuts &cuts)
                                    From{"auto", SIZE_MAX}});
     plan.rendezvous_from  = from.text;
     plan.rendezvous_least = from.least;
+    if (Random(seed, 93).one_in(6)) { /* so that messages fill what is kept of them */
+        plan.rendezvous_from  = "inf";
+        plan.rendezvous_least = SIZE_MAX;
+        base.profile.send_buffer = base.profile.receive_buffer = 4 << 20;
+    }
     plan.rendezvous_by = chance.pick({"auto", "get_zcopy", "put_zcopy"});
     plan.copy_to       = chance.pick({"auto", "1k", "16k"});
     plan.handles_errors = chance.one_in(2);
