@@ -492,6 +492,36 @@ fi
 if wanted torn && mpi_programs torn; then
     check "torn: rc: out until its queue pairs fail, in again" torn
 fi
+# Cut in the switch for some seconds, with its link up: found by fuselink long before
+# its NIC would give up, if that ever does; and used again.
+cut_off() {
+    local before status cable nic line
+    before=$(sent_by h0n2)
+    rm -f "$work"/silent.*
+    (
+        eventually moved_since h0n2 "$before" 300 || exit
+        nic=$((RANDOM % 4))
+        echo "$nic" >"$work/silent.nic"
+        cluster_command nic host0 "$nic" silent && sleep 6
+        cluster_command nic host0 "$nic" speaking
+        before=$(sent_by "h0n$nic")
+        eventually moved_since "h0n$nic" "$before" 300 && : >"$work/silent.again"
+    ) </dev/null >"$work/silent.log" 2>&1 &
+    cable=$!
+    stream rc_verbs 30 >"$work/silent.out" 2>&1
+    status=$?
+    wait $cable
+    cat "$work/silent.out" "$work/silent.log"
+    ((status == 0)) || return
+    [[ -e $work/silent.again ]] || { echo "the NIC is not used again"; return 1; }
+    nic=$(<"$work/silent.nic")
+    line="rail rc_verbs/rxe_h0n$nic:1 .*has failed (Endpoint timeout)"
+    grep -q "$line" "$work/silent.out" || { echo "'$line' is not said"; return 1; }
+}
+
+if wanted silent && mpi_programs silent; then
+    check "silent: rc: cut in the switch, speaking again" cut_off
+fi
 if wanted ud.plugged && mpi_programs ud.plugged; then
     check "ud.plugged: out for a second in a job" flap ud_verbs
 fi

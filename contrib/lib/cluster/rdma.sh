@@ -210,6 +210,13 @@ rdma_nic() {
     down:1 | up:1)
         echo "link set dev port_$dev $1" | rdma_batch ip || exit 1
         ;;
+    # The port leaves the switch. Neither end can see that.
+    silent:1)
+        echo "link set dev port_$dev nomaster" | rdma_batch ip || exit 1
+        ;;
+    speaking:1)
+        echo "link set dev port_$dev master fabric" | rdma_batch ip || exit 1
+        ;;
     rate:2)
         valid_rate "$2" ||
             usage_error "nic rate '$2': accepted: $accepted_rates"
@@ -218,7 +225,7 @@ rdma_nic() {
         record_rate "$host" "rdma$nic" "$2"
         ;;
     *)
-        usage_error "nic: '$*': accepted: down, up, rate R"
+        usage_error "nic: '$*': accepted: down, up, silent, speaking, rate R"
         ;;
     esac
 }
