@@ -515,7 +515,7 @@ cut_off() {
     ((status == 0)) || return
     [[ -e $work/silent.again ]] || { echo "the NIC is not used again"; return 1; }
     nic=$(<"$work/silent.nic")
-    line="rail rc_verbs/rxe_h0n$nic:1 .*has failed (Endpoint timeout)"
+    line="rail rc_verbs/rxe_h.n$nic:1 .*has failed (Endpoint timeout)" # one end finds it
     grep -q "$line" "$work/silent.out" || { echo "'$line' is not said"; return 1; }
 }
 

@@ -319,9 +319,10 @@ void Wireup::start_lane()
     }
 }
 
+/* What comes while there is no other lane yet, the peer has said of the one before. */
 void Wireup::on_seen()
 {
-    if (loss_.since == sched::Nanos() || !channel_.taken()) {
+    if (loss_.since == sched::Nanos() || broke_ || !channel_.taken()) {
         return;
     }
     loss_.rail->health.messages_moved(
