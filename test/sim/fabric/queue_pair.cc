@@ -41,7 +41,7 @@ void QueuePair::connect(uint32_t remote_number, Nic &remote_nic)
     remote = remote_number;
     state  = State::Connected;
     out_   = std::make_shared<Channel>(world, nic, remote_nic,
-                                       world.profile().patience / 4,
+                                       world.profile().nic_patience,
                                        world.profile().send_again / 20);
     std::weak_ptr<QueuePair> weak = weak_from_this();
     out_->on_give_up              = [weak] {
@@ -142,7 +142,7 @@ void QueuePair::send_bytes(const std::shared_ptr<PairWork> &work)
             if (!peer || !peer->answers(*pair)) {
                 /* Nobody answers: the NIC tries for a while. */
                 pair->world.time().after(
-                    pair->world.profile().patience / 4,
+                    pair->world.profile().nic_patience,
                     [pair] { pair->fail(true); });
                 return;
             }

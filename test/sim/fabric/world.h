@@ -60,7 +60,8 @@ struct Profile {
     size_t   send_buffer = 64 << 10;
     size_t   receive_buffer = 64 << 10;
     size_t   segment = 4096;     /* of bulk data on a wire */
-    Instant  patience = 4 * kSecond; /* of connections, in silence */
+    Instant  patience = 4 * kSecond; /* of connections, in silence, */
+    Instant  nic_patience = kSecond; /* and of those that a NIC keeps */
     Instant  send_again = 200 * kMillisecond;
     Instant  keepalive  = 20 * kSecond; /* an end is known without a word by then */
     unsigned short_put = 64, short_message = 64; /* bytes */

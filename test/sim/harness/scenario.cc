@@ -32,6 +32,7 @@ void draw_profile(Random &chance, Wires wires, Profile &profile)
     profile.receive_buffer = size_t{1} << chance.between(12, 18);
     profile.segment        = size_t{1} << chance.between(10, 13);
     profile.patience = static_cast<Instant>(chance.between(2, 8)) * kSecond;
+    profile.nic_patience = profile.patience / 4;
     profile.short_message  = chance.pick({16u, 64u, 128u});
     profile.short_put      = chance.pick({0u, 16u, 64u});
     profile.datagram       = chance.pick({size_t{1024}, size_t{4096}});

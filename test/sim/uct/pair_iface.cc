@@ -133,7 +133,7 @@ PairEp::~PairEp()
     auto other   = pair_->other();
     if (other && other->remote == pair_->number) {
         /* What it has not heard the end of by now it never will. */
-        world().time().after(world().profile().patience / 4, [other] {
+        world().time().after(world().profile().nic_patience, [other] {
             if (!other->posted.empty()) {
                 other->fail(true);
             }

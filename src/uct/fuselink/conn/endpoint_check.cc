@@ -3,10 +3,10 @@
 
 namespace fuselink {
 
-void EndpointCheck::begin(uct_ep_h ep, Poller &poller, unsigned poll_index)
+bool EndpointCheck::begin(uct_ep_h ep, Poller &poller, unsigned poll_index)
 {
     if (under_way()) {
-        return;
+        return false;
     }
     arm(comp_, on_end);
     ucs_status_t status = uct_ep_check(ep, 0, nullptr);
@@ -20,6 +20,7 @@ void EndpointCheck::begin(uct_ep_h ep, Poller &poller, unsigned poll_index)
     } else if (status == UCS_OK) {
         ++answers_;
     }
+    return status == UCS_INPROGRESS || status == UCS_OK;
 }
 
 void EndpointCheck::on_end(uct_completion_t *comp)

@@ -22,10 +22,11 @@ public:
     EndpointCheck(const EndpointCheck &)            = delete;
     EndpointCheck &operator=(const EndpointCheck &) = delete;
 
-    /** Unless an answer is still due. If nothing is under way, it writes nothing to the
-     *  other end. If there is no room, or it breaks, nothing is asked. Not from a
-     *  rail's callback. `poll_index`: of its interface, in the poller. */
-    void begin(uct_ep_h ep, Poller &poller, unsigned poll_index);
+    /** Asks. If nothing is under way, it writes nothing to the other end. False if an
+     *  answer is still due, perhaps of another endpoint, or there is no room, or it
+     *  breaks: then nothing is asked. Not from a rail's callback. `poll_index`: of its
+     *  interface, in the poller. */
+    bool begin(uct_ep_h ep, Poller &poller, unsigned poll_index);
 
     /** An answer is due. */
     bool under_way() const { return poller_ != nullptr; }

@@ -65,18 +65,6 @@ public:
             ask_lane();
         }
     }
-    /** The same at once, if there are such puts. */
-    void       ask_for_puts()
-    {
-        if (channel_.puts_kept() && !asks_) {
-            ask_lane();
-        }
-    }
-    /** The lane's NIC is to tell what it has done. */
-    bool       lane_asked() const
-    {
-        return lane_flushes_ != 0 || lane_fences_ != 0 || asks_;
-    }
     /** In front of such a put. */
     ucs_status_t before_lane_put();
     /** Behind each put or get that has begun. */

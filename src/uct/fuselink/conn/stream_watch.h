@@ -51,7 +51,9 @@ struct StreamWatch {
     sched::Nanos      began;      /* to wait for the next */
     sched::Nanos      waits_from; /* the same, or nothing could be silent by then */
     sched::Nanos      probed_at;
-    uint32_t          answers = 0; /* to checks, of what is no stream */
+    /* Of what is no stream: answers to checks, and when the last was asked for. */
+    uint32_t          answers = 0;
+    sched::Nanos      asked_at;
 
 private:
     uint64_t done_ = 0;

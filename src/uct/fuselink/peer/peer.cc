@@ -32,8 +32,8 @@ Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session,
       cancellation_(*this, context.host, pending_, order_, bulk_, gets_),
       teardown_(*this, endpoints_, channel_, wireup_, pending_, order_, ops_,
                 gets_, bulk_, context.host, context.iface),
-      silence_(*this, channel_, order_, ops_, wireup_, bulk_, context.rails,
-               context.poller, context.host)
+      silence_(*this, channel_, wireup_, bulk_, context.rails, context.poller,
+               context.host)
 {
 }
 

@@ -15,8 +15,8 @@ constexpr sched::Nanos kLastAsk  = sched::Nanos::millis(1000);
 /* Until a NIC is asked whether messages have come, which their program says itself if
  * it looks. */
 constexpr sched::Nanos kFirstCheck = sched::Nanos::millis(50);
-/* A lane on which nothing is heard is left later each time, at most 2^6 times as late:
- * it may be that the peer's NIC has no room, as its program does not look. */
+/* A lane of datagrams on which nothing is heard is left later each time, at most 2^6
+ * times as late. */
 constexpr unsigned kMostDoubles = 6;
 /* UCX sends datagrams again after 10 ms, and twice as late each time. They are
  * acknowledged by its thread in the other process, which may be stopped: a lane of
@@ -91,7 +91,7 @@ void SilenceWatch::on_empty(Stream &stream, sched::Nanos now)
     const sched::Nanos pause = std::clamp(since / 4, kFirstAsk, kLastAsk);
     if (waits && since > kFirstAsk && now - watch.probed_at >= pause) {
         watch.probed_at = now;
-        send_probe(stream);
+        send_probe(stream, now);
     }
 }
 
@@ -99,34 +99,32 @@ void SilenceWatch::on_empty(Stream &stream, sched::Nanos now)
  * come, before their program looks. */
 void SilenceWatch::ask_nic(Stream &stream, sched::Nanos now)
 {
-    StreamWatch &watch = *stream.watch;
+    const StreamWatch &watch = *stream.watch;
+    const sched::Nanos since = now - watch.began;
+    const sched::Nanos pause = std::clamp(since / 4, kFirstCheck, kLastAsk);
     if ((stream.path == nullptr || stream.path->on_nic == 0) &&
-        now - watch.began >= kFirstCheck && now - watch.probed_at >= kFirstCheck) {
-        watch.probed_at = now;
-        check(stream);
+        since >= kFirstCheck && now - watch.asked_at >= pause) {
+        check(stream, now);
     }
 }
 
-void SilenceWatch::check(const Stream &stream)
+void SilenceWatch::check(const Stream &stream, sched::Nanos now)
 {
-    if (stream.path != nullptr) {
-        stream.check->begin(stream.ep, poller_, stream.path->poll_index());
-        return;
+    const unsigned index = stream.path != nullptr ?
+                               stream.path->poll_index() :
+                               channel_.rail()->poll_hello_index();
+    if (stream.check->begin(stream.ep, poller_, index)) {
+        stream.watch->asked_at = now;
+        if (stream.path == nullptr) {
+            lane_.asked = channel_.said_seen();
+        }
     }
-    if (!stream.check->under_way()) {
-        lane_.asked = channel_.said_seen();
-    }
-    order_.ask_for_puts();
-    const Rail &rail = *channel_.rail();
-    stream.check->begin(stream.ep, poller_, channel_.for_hellos() ?
-                                                rail.poll_hello_index() :
-                                                rail.poll_index());
 }
 
-void SilenceWatch::send_probe(const Stream &stream)
+void SilenceWatch::send_probe(const Stream &stream, sched::Nanos now)
 {
     if (stream.check != nullptr) {
-        check(stream);
+        check(stream, now);
     }
     if (stream.path == nullptr) {
         channel_.ask_seen();
@@ -141,12 +139,7 @@ bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
         channel_.has(ControlChannel::kConnecting)) {
         return false;
     }
-    Rail          &rail  = *channel_.rail();
-    EndpointCheck *check = rail.traits().stream ? nullptr : &lane_.check;
-    if (lane_is_pair() && rail.retry_time() == sched::Nanos()) {
-        lane_.said = channel_.said_seen(); /* its NIC tells */
-        return false;
-    }
+    Rail &rail = *channel_.rail();
     if (lane_.number != channel_.lane() || lane_.ep != channel_.ep()) {
         lane_.watch  = {};
         lane_.wire   = nullptr;
@@ -165,12 +158,14 @@ bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
             }
         }
     }
-    lane = {&lane_.watch, lane_.wire, channel_.ep(), nullptr, check, rail.index(),
+    if (nic_tells_of_lane()) {
+        return false;
+    }
+    lane = {&lane_.watch, lane_.wire, channel_.ep(), nullptr,
+            rail.traits().stream ? nullptr : &lane_.check, rail.index(),
             channel_.remote(), false, {}};
-    note_answers(lane);
-    lane.asked = lane_.watch.note(watches_lane(),
-                                  uint64_t{channel_.acknowledged()} +
-                                      lane_.watch.answers, now);
+    note_answers(lane, now);
+    lane.asked = lane_.watch.note(watches_lane(), channel_.acknowledged(), now);
     return true;
 }
 
@@ -192,14 +187,16 @@ bool SilenceWatch::carries_by_pair(const Path &path)
 bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
 {
     const bool is_stream = path.rail.traits().stream;
-    const bool is_pair = !is_stream && carries_by_pair(path);
-    if (path.pair && path.pair->tried() &&
-        path.rail.retry_time() != sched::Nanos()) {
+    const bool is_pair   = carries_by_pair(path);
+    if (path.pair && path.rail.retry_time() == sched::Nanos()) {
+        return false; /* its NIC tells */
+    }
+    if (path.pair && path.pair->tried()) {
         look_at_connecting(path, now);
         return false;
     }
-    if (is_pair ? path.rail.retry_time() == sched::Nanos() :
-                  path.state != Path::State::Ready || path.ep == nullptr) {
+    if (!is_pair && (path.state != Path::State::Ready || path.ep == nullptr ||
+                     !path.watched())) {
         return false;
     }
     if (!is_pair && !path.room.connected) {
@@ -216,18 +213,19 @@ bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
     stream = {&own.watch, own.wire, is_pair ? path.pair->ep() : path.ep, &path,
               is_stream ? nullptr : &own.check, path.rail.index(),
               path.remote.index, false, {}};
-    note_answers(stream);
-    stream.asked = own.watch.note(watches(path), own.ends + own.watch.answers, now);
+    note_answers(stream, now);
+    stream.asked = own.watch.note(watches(path), own.ends, now);
     return true;
 }
 
 /* What was given to this end before the last question has come. */
-void SilenceWatch::note_answers(Stream &stream)
+void SilenceWatch::note_answers(Stream &stream, sched::Nanos now)
 {
     if (stream.check == nullptr || stream.watch->answers == stream.check->answers()) {
         return;
     }
     stream.watch->answers = stream.check->answers();
+    stream.watch->done_at = now;
     if (stream.path == nullptr) {
         lane_.said = lane_.asked;
     } else if (stream.path->notices.empty()) {
@@ -289,7 +287,8 @@ void SilenceWatch::leave(const Wire &wire)
         }
     }
     if (lane_.wire == &wire && lane_.number == channel_.lane() &&
-        channel_.taken()) {
+        channel_.taken() && /* dc has one end for all peers */
+        !(nic_tells_of_lane() && !channel_.rail()->by_ep())) {
         wireup_.on_silent();
     }
 }
@@ -298,13 +297,26 @@ void SilenceWatch::leave(const Wire &wire)
  * and it is tried again. Where it has, the peer's program has to look. */
 void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
 {
-    StreamState state;
-    if (path.stream.watch.note(true, path.stream.ends, now) &&
-        now - path.stream.watch.waits_from > kConnectTime &&
-        (!path.rail.traits().stream ||
-         (host_.streams().look(path.ep, state) &&
-          state.phase == StreamState::Phase::Connecting))) {
-        bulk_.on_silent(path);
+    StreamWatch &watch = path.stream.watch;
+    StreamState  state;
+    if (!watch.note(true, path.stream.ends, now)) {
+        return;
+    }
+    if (path.rail.traits().stream) {
+        if (now - watch.waits_from > kConnectTime &&
+            host_.streams().look(path.ep, state) &&
+            state.phase == StreamState::Phase::Connecting) {
+            bulk_.on_silent(path);
+        }
+        return;
+    }
+    sched::QuietView view; /* what has come may not have been looked at */
+    view.now           = now;
+    view.since         = watch.began;
+    view.limit         = kConnectTime;
+    view.peer_heard_at = now;
+    if (watch.quiet.look(view) == sched::QuietClock::Health::Dead) {
+        bulk_.on_unanswered(path);
     }
 }
 
@@ -368,13 +380,19 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     }
 }
 
+/* Only what was asked, or ends by itself, can be silent. */
 void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
                              sched::Nanos now)
 {
-    Path            *path = stream.path;
+    Path      *path = stream.path;
+    const bool ends = path != nullptr && path->on_nic != 0;
+    if (!ends && (!stream.check->under_way() ||
+                  stream.watch->asked_at < stream.watch->began)) {
+        return;
+    }
     sched::QuietView view;
     view.now           = now;
-    view.since         = stream.watch->began;
+    view.since         = ends ? stream.watch->began : stream.watch->asked_at;
     /* A lane may move for nothing; also if no other wire is known to be good. */
     view.peer_heard_at = path != nullptr ? program_at_ : now;
     view.program_at    = program_at_;
@@ -407,16 +425,14 @@ void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
 sched::Nanos SilenceWatch::limit_of(const Stream &stream) const
 {
     const Path *path = stream.path;
-    if (path != nullptr) {
-        return sched::QuietClock::limit(
-            path->pair_owns() ? path->rail.retry_time() : kDatagramRetry,
-            path->meter.in_flight(), path->meter.rate());
+    if (path == nullptr) {
+        return kDatagramLane *
+               (int64_t{1} << std::min(lane_.left, kMostDoubles));
     }
-    const int64_t times = int64_t{1} << std::min(lane_.left, kMostDoubles);
-    return lane_is_pair() ?
-               sched::QuietClock::limit(channel_.rail()->retry_time(),
-                                        sched::Bytes(), sched::Rate()) * times :
-               kDatagramLane * times;
+    return sched::QuietClock::limit(
+        path->pair_owns() ? path->rail.retry_time() : kDatagramRetry,
+        path->meter.in_flight(),
+        path->meter.known() ? path->meter.rate() : sched::Rate());
 }
 
 /* What is acknowledged by the kernels and NICs: the peer's program need not run. */
@@ -433,7 +449,12 @@ void SilenceWatch::probe(const Stream &suspect, const Stream *all, size_t count,
             continue;
         }
         stream.watch->probed_at = now;
-        send_probe(stream);
+        send_probe(stream, now);
+    }
+    if (suspect.check != nullptr && channel_.ep() != nullptr && nic_tells_of_lane() &&
+        now - lane_.watch.probed_at >= kFirstCheck) {
+        lane_.watch.probed_at = now; /* its program answers, if it looks */
+        channel_.ask_seen();
     }
 }
 

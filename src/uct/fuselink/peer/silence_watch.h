@@ -4,8 +4,6 @@
 
 #include "../conn/connection.h"
 #include "../conn/control_channel.h"
-#include "../conn/lane_ops.h"
-#include "../conn/order_tracker.h"
 #include "../conn/stream_watch.h"
 #include "../host/host.h"
 #include "../rail/rails.h"
@@ -31,11 +29,10 @@ namespace fuselink {
  */
 class SilenceWatch {
 public:
-    SilenceWatch(Connection &conn, ControlChannel &channel, OrderTracker &order,
-                 const LaneOps &ops, Wireup &wireup, BulkSender &bulk, Rails &rails,
-                 Poller &poller, Host &host)
-        : conn_(conn), channel_(channel), order_(order), ops_(ops),
-          wireup_(wireup), bulk_(bulk), rails_(rails), poller_(poller), host_(host)
+    SilenceWatch(Connection &conn, ControlChannel &channel, Wireup &wireup,
+                 BulkSender &bulk, Rails &rails, Poller &poller, Host &host)
+        : conn_(conn), channel_(channel), wireup_(wireup), bulk_(bulk),
+          rails_(rails), poller_(poller), host_(host)
     {
     }
     SilenceWatch(const SilenceWatch &)            = delete;
@@ -79,25 +76,27 @@ private:
      * NIC: nothing of ours need be under way. */
     bool   watches_lane() const
     {
-        return channel_.unseen() != 0 || channel_.seen_is_due() ||
-               channel_.said_seen() != lane_.said ||
-               channel_.has(ControlChannel::kWiring) || channel_.puts_kept() ||
-               order_.lane_asked() || ops_.open() != 0;
+        return channel_.ep() != nullptr && !nic_tells_of_lane() &&
+               (channel_.unseen() != 0 || channel_.seen_is_due() ||
+                channel_.said_seen() != lane_.said ||
+                channel_.has(ControlChannel::kWiring));
     }
-    bool   lane_is_pair() const
+    /* It is a queue pair, or one end for all peers (dc). A NIC knows what waits only
+     * for room that the peer's program makes, and nobody else does. */
+    bool   nic_tells_of_lane() const
     {
-        return channel_.rail()->by_ep() && !channel_.for_hellos();
+        return channel_.rail()->reads() && !channel_.for_hellos();
     }
     static bool carries_by_pair(const Path &path);
     bool   find_path(Stream &stream, Path &path, sched::Nanos now);
-    void   note_answers(Stream &stream);
+    void   note_answers(Stream &stream, sched::Nanos now);
     void   ask(Stream &stream, sched::Nanos now);
     void   ask_nic(Stream &stream, sched::Nanos now);
-    void   check(const Stream &stream);
+    void   check(const Stream &stream, sched::Nanos now);
     sched::Nanos limit_of(const Stream &stream) const;
     void   leave(const Wire &wire);
     void   on_empty(Stream &stream, sched::Nanos now);
-    void   send_probe(const Stream &stream);
+    void   send_probe(const Stream &stream, sched::Nanos now);
     void   look_at_connecting(Path &path, sched::Nanos now);
     void   judge(Stream &stream, const Stream *all, size_t count,
                  sched::Nanos now);
@@ -108,8 +107,6 @@ private:
 
     Connection     &conn_;
     ControlChannel &channel_;
-    OrderTracker   &order_;
-    const LaneOps  &ops_;
     Wireup         &wireup_;
     BulkSender     &bulk_;
     Rails          &rails_;
@@ -123,7 +120,7 @@ private:
         uint64_t    asked  = 0; /* and were said when the NIC was asked */
         uct_ep_h    ep     = nullptr;
         EndpointCheck check; /* of what is no stream */
-        /* One that is none was left so often since the peer's program acknowledged
+        /* One of datagrams was left so often since the peer's program acknowledged
          * this. */
         unsigned            left = 0;
         wire::MessageNumber acknowledged = 0;

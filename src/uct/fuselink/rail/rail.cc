@@ -71,11 +71,13 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
     /* Hellos are few; datagrams in place of queue pairs are for few peers. */
     UctIfaceParams hello = own;
     divide_buffers(0, 0, hello);
-    if (candidate.traits->retry_time != 0 &&
-        !user_has_set(*candidate.md, tl, "TIMEOUT")) {
+    if (candidate.traits->retry_time != 0 && params.rails > 1 &&
+        !user_has_set(*candidate.md, tl, "TIMEOUT") &&
+        !user_has_set(*candidate.md, tl, "RETRY_COUNT")) {
         result->retry_time_ = sched::Nanos::micros(candidate.traits->retry_time);
         own.overrides.push_back(
             {"TIMEOUT", std::to_string(candidate.traits->retry_time) + "us"});
+        own.overrides.push_back({"RETRY_COUNT", "6"}); /* 7: soft-RoCE for ever */
     }
     if (candidate.traits->receive_queue != 0 && params.rails > 1) {
         divide_buffers(candidate.traits->receive_queue / params.rails,

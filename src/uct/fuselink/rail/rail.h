@@ -63,8 +63,9 @@ public:
      *  microsecond more for the first bytes, as good as nothing for a chunk. So
      *  it decides only where the rails are equal otherwise. */
     sched::Nanos far_overhead() const { return sched::Nanos(near_ ? 0 : 1000); }
-    /** After so long its NIC sends again what was not acknowledged. 0: no NIC does,
-     *  or the user has said after how long, and it alone tells when it gives up. */
+    /** After so long its NIC sends again what was not acknowledged. 0: no NIC does, or
+     *  it is the only one or the user has said how it tries: then it alone tells when
+     *  it gives up. */
     sched::Nanos retry_time() const { return retry_time_; }
     /** Whether its interface has a link, and its address. One that was taken away and
      *  is back has another number. */

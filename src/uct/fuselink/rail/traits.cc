@@ -5,8 +5,9 @@ namespace fuselink {
 namespace {
 
 /* UCX's own default is a second, and a lost last packet costs as much. Queues of NICs
- * are shorter than this by far; with UCX's 7 retries the NIC gives up after half a
- * second. NICs round up to a power of two times 4.096 us, which this is. */
+ * are shorter than this by far; with 6 retries the NIC gives up after half a second, or
+ * two: InfiniBand lets it take up to four times as long. It rounds up to a power of two
+ * times 4.096 us, which this is. */
 constexpr unsigned kRetry = 67108;
 
 /*

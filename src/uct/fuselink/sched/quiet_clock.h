@@ -32,9 +32,10 @@ struct QuietView {
  * for whole pieces of work only, and sends again what was lost after a time that it is
  * told (Rail::retry_time()). A wire is silent when all of these hold:
  *
- * - Nothing has ended for so long that the NIC has sent again at least three times,
- *   and for four times as long as what is under way takes by the speed of before. It
- *   was watched: an observation counts for 8 ms at most (StallClock).
+ * - Nothing has ended for so long that the NIC has sent again four times, or once at
+ *   least: InfiniBand lets it take up to four times as long as it is told. And for four
+ *   times as long as what is under way takes by the speed of before. It was watched: an
+ *   observation counts for 8 ms at most (StallClock).
  * - Something else was acknowledged in the second half, over another wire to the same
  *   peer: that is there.
  * - On this wire nothing was.
@@ -51,8 +52,11 @@ public:
     static Nanos limit(Nanos retry_time, Bytes under_way, Rate rate) noexcept
     {
         const Nanos retries = retry_time * 9 / 2;
-        return rate == Rate() ?
-                   retries :
+        if (under_way.is_zero()) {
+            return retries;
+        }
+        return rate.is_zero() ?
+                   kMost :
                    std::max(retries, std::min(under_way / rate * 4, kMost));
     }
 

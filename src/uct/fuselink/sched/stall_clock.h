@@ -114,9 +114,7 @@ public:
             silence_ = std::min(silence_ + step, view.now - begun_);
         }
         note_second(view, is_probed);
-        if (runs_ == Nanos() && view.program_at >= begun_ + deadline(view) / 2) {
-            runs_ = view.program_at;
-        }
+        note_program(view);
         return judge(view);
     }
 
@@ -153,6 +151,22 @@ private:
                                     is_probed ? view.probed_at : Nanos());
         if (second_ == Nanos() && late >= begun_ + kTick) {
             second_ = late;
+        }
+    }
+
+    /* It has answered something since so much is in flight, in the second half. */
+    void note_program(const StallView &view) noexcept
+    {
+        if (!view.much) {
+            much_since_ = runs_ = Nanos();
+            return;
+        }
+        if (much_since_ == Nanos()) {
+            much_since_ = view.now;
+        }
+        if (runs_ == Nanos() &&
+            view.program_at >= std::max(begun_ + deadline(view) / 2, much_since_)) {
+            runs_ = view.program_at;
         }
     }
 
@@ -195,6 +209,7 @@ private:
     bool  waits_ = false;
     Nanos last_look_, begun_, silence_;
     Nanos second_;     /* when that packet left; 0: none has */
+    Nanos much_since_; /* as StallView::much says; 0: is not */
     Nanos runs_;       /* the peer's program does, since then; 0: is not known */
     Nanos shut_since_; /* a probe of a shut window is not answered since; 0: is */
 };

@@ -169,6 +169,11 @@ public:
     {
         recovery_.break_path(path, UCS_ERR_ENDPOINT_TIMEOUT);
     }
+    /** It does not connect, of which the peer knows. From progress. */
+    void on_unanswered(Path &path)
+    {
+        recovery_.break_path(path, UCS_ERR_UNREACHABLE);
+    }
     /** Its wire carries something again. */
     void on_speaking(Path &path) { recovery_.retry(path); }
     /** Links of our NICs have changed, or of the peer's: a bit for each of its rails

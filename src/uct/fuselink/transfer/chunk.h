@@ -40,7 +40,7 @@ struct Chunk {
     StagingSegment  *staged; /* it is of; null: memory of the host */
     size_t           offset; /* in the transfer */
     uint32_t         number; /* on its path, of those that tell the peer */
-    uint8_t          tries;  /* paths that broke with it */
+    uint8_t          tries;  /* paths that broke with it, and not with their wire */
     bool             by_messages; /* only then what follows */
     size_t           sent;
     bool             in_slot; /* lent by the peer; only then what follows */

@@ -14,7 +14,9 @@ void CompletionNotices::announce(const Chunk &chunk)
     path.notices.push_back({chunk.transfer->op, chunk.length, chunk.number,
                             path.rail.index(), {}});
     path.unseen.push_back(path.notices.back());
-    paths_.note_notice(path);
+    if (path.watched()) {
+        paths_.note_notice(path);
+    }
     send(path);
 }
 

@@ -97,6 +97,13 @@ struct Path {
     /** Neither end is known to have no link. */
     bool     has_link() const { return rail.carrier && !remote_down; }
     bool     pair_owns() const { return pair && ep == pair->ep(); }
+    /** Silence on it is looked for. Of some the NIC alone tells: where the user has
+     *  said how it is to try, and where it has one end for all peers (dc). */
+    bool     watched() const
+    {
+        return rail.traits().stream || by_messages || !rail.reads() ||
+               (pair_owns() && rail.retry_time() != sched::Nanos());
+    }
     /** The interface of `ep`, in the poller. */
     unsigned poll_index() const;
 

@@ -255,7 +255,8 @@ void PathRecovery::revive(sched::Nanos now)
             path->state          = Path::State::Idle;
             path->room.connected = false;
             path->chunks         = 0;
-            path->stream.watch          = {}; /* it is another connection */
+            path->stream.watch         = {}; /* it is another connection */
+            path->stream.watch.answers = path->stream.check.answers();
             path->stream.ends           = 0;
             recovery.cancelled = recovery.broken = false;
             --broken_;

@@ -6,9 +6,16 @@
 namespace fuselink {
 namespace {
 
-/* A peer has failed when the same bytes were lost with so many paths: most likely
- * because of these bytes. */
+/* A peer has failed when so many paths broke with the same bytes: most likely because
+ * of these bytes. */
 constexpr uint8_t kMostTries = 3;
+
+/* Not because of what was on it. */
+bool lost_its_wire(const Path &path)
+{
+    return path.recovery.why == UCS_ERR_ENDPOINT_TIMEOUT ||
+           path.recovery.why == UCS_ERR_UNREACHABLE;
+}
 
 } // namespace
 
@@ -29,11 +36,12 @@ void Retransmission::on_drained(Path &path, uint32_t seen)
 
 void Retransmission::requeue(Chunk &chunk)
 {
-    const auto tries = static_cast<uint8_t>(chunk.tries + 1);
+    const bool blamed = !lost_its_wire(*chunk.path);
+    const auto tries  = static_cast<uint8_t>(chunk.tries + blamed);
     queue_.push({chunk.transfer, chunk.offset, chunk.length, tries, nullptr,
                  &chunk.path->rail.health});
     chunks_.free(chunk);
-    if (tries == kMostTries) {
+    if (blamed && tries == kMostTries) {
         ucs_warn("fuselink: %u connections to peer %016lx broke with the same "
                  "bytes: given up", kMostTries, connection_.uuid());
         connection_.fail(UCS_ERR_IO_ERROR);

@@ -19,7 +19,7 @@ struct RetransmitSegment {
     Transfer       *transfer;
     size_t          offset; /* in the transfer */
     size_t          length;
-    uint8_t         tries;  /* paths that broke with it */
+    uint8_t         tries;  /* paths that broke with it, and not with their wire */
     StagingSegment *staged; /* of a GPU: null until its copy begins */
     RailHealth     *broke = nullptr; /* of the rail whose path was the last of these */
 };
