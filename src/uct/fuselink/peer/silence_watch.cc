@@ -147,15 +147,18 @@ bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
         lane_.ep     = channel_.ep();
         lane_.watch.answers = lane_.check.answers();
     }
-    if (lane_.acknowledged != channel_.acknowledged()) {
-        lane_.acknowledged = channel_.acknowledged();
-        lane_.left         = 0;
-    }
     if (ucs_unlikely(lane_.wire == nullptr)) {
         for (const auto &record : bulk_.table().rails) {
             if (record.index == channel_.remote()) {
                 lane_.wire = &rails_.wires().between(rail, record);
             }
+        }
+    }
+    if (lane_.acknowledged != channel_.acknowledged()) {
+        lane_.acknowledged = channel_.acknowledged();
+        lane_.left         = 0;
+        if (lane_.wire != nullptr) {
+            rails_.wires().heard(*lane_.wire, now);
         }
     }
     if (nic_tells_of_lane()) {
@@ -188,7 +191,8 @@ bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
 {
     const bool is_stream = path.rail.traits().stream;
     const bool is_pair   = carries_by_pair(path);
-    if (path.pair && path.rail.retry_time() == sched::Nanos()) {
+    if (path.pair && !path.by_messages &&
+        path.rail.retry_time() == sched::Nanos()) {
         return false; /* its NIC tells */
     }
     if (path.pair && path.pair->tried()) {

@@ -167,7 +167,7 @@ public:
     /** Its wire does not carry. From progress. */
     void on_silent(Path &path)
     {
-        recovery_.break_path(path, UCS_ERR_ENDPOINT_TIMEOUT);
+        recovery_.break_silent(path);
     }
     /** It does not connect, of which the peer knows. From progress. */
     void on_unanswered(Path &path)

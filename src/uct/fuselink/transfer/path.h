@@ -57,6 +57,7 @@ struct Path {
     /** When it breaks: PathRecovery's. */
     struct Recovery {
         bool         broken = false; /* the rail said so */
+        bool         silent = false; /* its wire is, as we found out */
         bool         cancelled = false;
         bool         had_link = true; /* when that was last looked at */
         unsigned     breaks = 0; /* in a row */

@@ -68,6 +68,14 @@ void PathRecovery::break_path(Path &path, ucs_status_t status)
     connection_.defer();
 }
 
+void PathRecovery::break_silent(Path &path)
+{
+    if (path.usable()) {
+        path.recovery.silent = true;
+        break_path(path, UCS_ERR_ENDPOINT_TIMEOUT);
+    }
+}
+
 bool PathRecovery::advance()
 {
     for (auto &path : paths_) {
@@ -145,7 +153,7 @@ void PathRecovery::tear_down(Path &path)
     message.rail        = path.remote.index;
     message.from        = path.rail.index();
     message.next        = path.chunk_number;
-    message.silent      = path.recovery.why == UCS_ERR_ENDPOINT_TIMEOUT;
+    message.silent      = path.recovery.silent;
     message.family      = path.stream.here.family;
     message.port        = path.stream.here.port;
     std::copy(path.stream.here.ip.begin(), path.stream.here.ip.end(), message.ip);
@@ -258,7 +266,7 @@ void PathRecovery::revive(sched::Nanos now)
             path->stream.watch         = {}; /* it is another connection */
             path->stream.watch.answers = path->stream.check.answers();
             path->stream.ends           = 0;
-            recovery.cancelled = recovery.broken = false;
+            recovery.cancelled = recovery.broken = recovery.silent = false;
             --broken_;
         }
     }

@@ -13,8 +13,7 @@ constexpr uint8_t kMostTries = 3;
 /* Not because of what was on it. */
 bool lost_its_wire(const Path &path)
 {
-    return path.recovery.why == UCS_ERR_ENDPOINT_TIMEOUT ||
-           path.recovery.why == UCS_ERR_UNREACHABLE;
+    return path.recovery.silent || path.recovery.why == UCS_ERR_UNREACHABLE;
 }
 
 } // namespace
