@@ -3,16 +3,20 @@
 
 namespace fuselink {
 
+ucs_status_t await_other_end(uct_ep_h ep, uct_completion_t &comp)
+{
+    const ucs_status_t status = uct_ep_check(ep, 0, nullptr);
+    return status == UCS_OK || status == UCS_INPROGRESS ?
+               uct_ep_flush(ep, 0, &comp) : status;
+}
+
 bool EndpointCheck::begin(uct_ep_h ep, Poller &poller, unsigned poll_index)
 {
     if (under_way()) {
         return false;
     }
     arm(comp_, on_end);
-    ucs_status_t status = uct_ep_check(ep, 0, nullptr);
-    if (status == UCS_OK || status == UCS_INPROGRESS) {
-        status = uct_ep_flush(ep, 0, &comp_);
-    }
+    const ucs_status_t status = await_other_end(ep, comp_);
     if (status == UCS_INPROGRESS) {
         poller_ = &poller;
         index_  = poll_index;

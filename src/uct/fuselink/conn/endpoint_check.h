@@ -9,6 +9,12 @@
 
 namespace fuselink {
 
+/** Has `comp` called when the other end has acknowledged all that the endpoint was given;
+ *  if nothing is under way, behind a write of no bytes. As uct_ep_flush(): UCS_OK if it
+ *  has by now, UCS_INPROGRESS, or an error, and `comp` is not called. Not from a rail's
+ *  callback. */
+ucs_status_t await_other_end(uct_ep_h ep, uct_completion_t &comp);
+
 /**
  * Asks the other end of an endpoint to acknowledge what it was given so far: the NIC of
  * a reliable connection, UCX's thread behind datagrams. No program there need run.
@@ -22,10 +28,9 @@ public:
     EndpointCheck(const EndpointCheck &)            = delete;
     EndpointCheck &operator=(const EndpointCheck &) = delete;
 
-    /** Asks. If nothing is under way, it writes nothing to the other end. False if an
-     *  answer is still due, perhaps of another endpoint, or there is no room, or it
-     *  breaks: then nothing is asked. Not from a rail's callback. `poll_index`: of its
-     *  interface, in the poller. */
+    /** Asks, as await_other_end(). False if an answer is still due, perhaps of another
+     *  endpoint, or there is no room, or it breaks: then nothing is asked.
+     *  `poll_index`: of its interface, in the poller. */
     bool begin(uct_ep_h ep, Poller &poller, unsigned poll_index);
 
     /** An answer is due. */

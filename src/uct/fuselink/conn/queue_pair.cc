@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "queue_pair.h"
 
+#include "endpoint_check.h"
+
 namespace fuselink {
 
 using wire::LinkStep;
@@ -44,10 +46,7 @@ void QueuePair::probe()
 {
     state_ = State::Unprobed;
     arm(probe_, on_probe);
-    ucs_status_t status = uct_ep_check(ep_, 0, nullptr);
-    if (status == UCS_OK || status == UCS_INPROGRESS) {
-        status = uct_ep_flush(ep_, 0, &probe_);
-    }
+    const ucs_status_t status = await_other_end(ep_, probe_);
     if (status == UCS_INPROGRESS) {
         state_ = State::Probing;
         endpoints_.poller().hold(rail_.poll_index());

@@ -351,9 +351,8 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
         if (&other == &stream) {
             continue;
         }
-        sched::Nanos &at = other.own == stream.own &&
-                                   other.remote == stream.remote ?
-                               view.pair_acked_at : view.peer_done_at;
+        sched::Nanos &at = shares_wire(other, stream) ? view.pair_acked_at :
+                                                        view.peer_done_at;
         at = std::max(at, other.watch->heard_at());
         if (other.wire != stream.wire && other.check == nullptr) {
             view.program_at = std::max(view.program_at, other.watch->done_at);
@@ -404,7 +403,7 @@ void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
                              stream.wire->evidence.heard_at() : sched::Nanos();
     for (size_t i = 0; i < count; ++i) {
         const Stream &other = all[i];
-        if (other.own != stream.own || other.remote != stream.remote) {
+        if (!shares_wire(other, stream)) {
             view.peer_heard_at = std::max(view.peer_heard_at,
                                           other.watch->heard_at());
         }
@@ -445,9 +444,8 @@ void SilenceWatch::probe(const Stream &suspect, const Stream *all, size_t count,
 {
     for (size_t i = 0; i < count; ++i) {
         const Stream &stream = all[i];
-        const bool    other  = stream.own != suspect.own ||
-                            stream.remote != suspect.remote;
-        if ((stream.watch != suspect.watch && !other && suspect.check == nullptr) ||
+        if ((stream.watch != suspect.watch && shares_wire(stream, suspect) &&
+             suspect.check == nullptr) ||
             now - stream.watch->probed_at <
                 (suspect.check != nullptr ? kFirstCheck : kProbePause)) {
             continue;

@@ -20,7 +20,8 @@ namespace fuselink {
  * slow. What carries bulk data is broken only on proof (sched::StallClock,
  * sched::QuietClock): bytes of it must not be sent again before the old connection has
  * ended at both ends. Messages may be sent twice, so their lane moves on suspicion, if
- * there is another pair of rails.
+ * there is another pair of rails; a lane that is a queue pair with its wire, or when its
+ * NIC gives up.
  *
  * One that is suspected is given something to acknowledge, and so are others to the
  * same peer, which show whether its host is there.
@@ -69,6 +70,11 @@ private:
     };
     static constexpr size_t kMost = sched::max_paths + 1;
 
+    /* Between the same two NICs. */
+    static bool shares_wire(const Stream &one, const Stream &other)
+    {
+        return one.own == other.own && one.remote == other.remote;
+    }
     size_t find_streams(Stream *streams, sched::Nanos now);
     bool   find_lane(Stream &lane, sched::Nanos now);
     bool   watches(const Path &path) const;

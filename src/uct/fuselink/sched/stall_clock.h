@@ -71,7 +71,8 @@ struct StallView {
  *
  * With a round trip of up to 1 ms and a look every millisecond a wire that falls
  * silent under traffic is Dead 25 to 40 ms after its last acknowledgement if the
- * peer's program runs, and 65 to 80 if not. With a carrier that is gone, at once. Reads no clock, allocates nothing.
+ * peer's program runs, and 65 to 80 if not. With a carrier that is gone, at once. Reads
+ * no clock, allocates nothing.
  */
 class StallClock {
 public:
