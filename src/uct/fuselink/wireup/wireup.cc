@@ -432,7 +432,9 @@ void Wireup::on_hello(const wire::Hello &hello, const wire::RailTable &table)
         order_.fence_hello(); /* not from inside the rail's callback */
         conn_.defer();
     }
-    start_lane();
+    if (loss_.since == sched::Nanos() || channel_.taken()) {
+        start_lane(); /* else on_first_taken() does, when there is another */
+    }
     bulk_.pump();
 }
 
