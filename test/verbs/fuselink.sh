@@ -496,6 +496,7 @@ fi
 # its NIC would give up, if that ever does; and used again.
 cut_off() {
     local before status cable nic line
+    local -a mpi_options=(-x NICS_WAIT=briefly)
     before=$(sent_by h0n2)
     rm -f "$work"/silent.*
     (
