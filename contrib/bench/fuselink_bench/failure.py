@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fuselink_cluster import Cluster, fuselink_missing
 
+from . import byte_watch
 from . import failure_cases
 from . import failure_jobs
 from . import failure_report
@@ -107,6 +108,7 @@ class _Plan:
         self.files = Files(options.folder, {
             **surroundings.settings(), "rates": self.rates,
             "times": vars(self.times), "cuts": options.cuts,
+            "step_ms": byte_watch.STEP_MS,
             "variants": [[each.name, each.title] for each in self.columns
                          if each.environment]})
 

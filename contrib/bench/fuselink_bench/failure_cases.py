@@ -23,14 +23,15 @@ class Pattern:
     title: str
     options: tuple
     ranks: int
+    receivers: tuple  # hosts to which data comes
 
 
 PATTERNS = {
     "stream": Pattern("stream of 1 MB messages, 8 in flight",
-                      ("--size", 1000000, "--window", 8), 2),
+                      ("--size", 1000000, "--window", 8), 2, (1,)),
     # Calls are short, as a cut is seen at the end of one.
     "alltoallv": Pattern("MPI_Alltoallv of 8 ranks, 64 kB to each",
-                         ("--alltoallv", "--size", 1 << 16), 8)}
+                         ("--alltoallv", "--size", 1 << 16), 8, (0, 1))}
 
 COLUMNS = (transports.FUSELINK, transports.UCX_TUNED, transports.UCX,
            transports.OB1)

@@ -5,7 +5,7 @@ at the receiver."""
 from bisect import bisect_left, bisect_right
 
 # What a job does after it was asked for its NICs is not measured.
-_SETTLES_S = 0.3
+SETTLES_S = 0.3
 # "Back" is: this share of four NICs' rate, over this time.
 BACK = 0.95
 _BACK_S = 0.3
@@ -15,7 +15,8 @@ _OF_MESSAGES = 0.2
 
 class Cut:
     """`result` is a FailureJob's. Rates are of bytes that have come to the
-    last rank's host. Needs full_rate() of the job for what it compares."""
+    last rank's host. Needs full_rate() of the job for what it compares. What is
+    said of bytes is of the NICs' counters, and of the worse host."""
 
     def __init__(self, result):
         self.result = result
@@ -33,7 +34,7 @@ class Cut:
 
     def full_rate(self):
         """With all NICs, before the cut; None if nothing came."""
-        return self._rate(self.result["start"] + _SETTLES_S,
+        return self._rate(self.result["start"] + SETTLES_S,
                           self.result["cut"][0]) if self._times else None
 
     def reduced_rate(self, full):
@@ -51,9 +52,21 @@ class Cut:
 
     def usual_gap(self):
         """The longest one before the cut."""
-        first = bisect_left(self._times, self.result["start"] + _SETTLES_S)
+        first = bisect_left(self._times, self.result["start"] + SETTLES_S)
         last = bisect_right(self._times, self.result["cut"][0])
         return _longest(self._times[first:last])
+
+    def longest_gap_of_bytes(self):
+        """From the cut until the cable is back."""
+        return self._worst("gap")
+
+    def usual_gap_of_bytes(self):
+        """The longest one before the cut."""
+        return self._worst("usual")
+
+    def worst_step(self):
+        """The longest time in which the counters were not read."""
+        return self._worst("step")
 
     def time_lost(self, full):
         """Against all NICs until the cut and one less after it."""
@@ -79,6 +92,10 @@ class Cut:
                     * (self._times[j] - self._times[i])):
                 return self._times[i] - plugged
         return None
+
+    def _worst(self, fact):
+        return max((facts[fact] for facts in
+                    self.result.get("received", {}).values()), default=None)
 
     def _rate(self, begin, end):
         i = bisect_left(self._times, begin)

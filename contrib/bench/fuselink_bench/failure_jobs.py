@@ -5,8 +5,10 @@ import random
 import time
 from dataclasses import dataclass
 
+from . import byte_watch
 from . import failure_cases
 from .cables import Cables
+from .failure_cut import SETTLES_S
 from .live_job import LiveJob
 
 # The cut comes at any moment of this time: of all phases of a window or call.
@@ -31,7 +33,7 @@ class FailureJob:
         self._cluster = cluster
         self._case = case
         self._transport = transport
-        self._program = folder / "failure"
+        self._folder = folder
         self._times = times
         self._cuts = cuts
         self._chance = random.Random(f"{case.name}.{transport.name}.{number}")
@@ -41,19 +43,21 @@ class FailureJob:
         the first that the job does not survive; raises SampleError if the job
         fails otherwise."""
         pattern = failure_cases.PATTERNS[self._case.pattern]
-        with Cables(self._cluster) as cables, LiveJob(
-                self._cluster, self._transport, self._program,
-                ["-np", str(pattern.ranks)], pattern.options) as job:
+        with Cables(self._cluster) as cables, byte_watch.ByteWatch(
+                self._cluster, self._folder, pattern.receivers
+                ) as watch, LiveJob(
+                    self._cluster, self._transport, self._folder / "failure",
+                    ["-np", str(pattern.ranks)], pattern.options) as job:
             for number in range(self._cuts):
                 if number > 0:
                     job.order("m")
-                result = self._cut(job, cables, number)
+                result = self._cut(job, cables, watch, number)
                 done(result)
                 if result["still"]:
                     return
             job.finish()
 
-    def _cut(self, job, cables, number):
+    def _cut(self, job, cables, watch, number):
         times = self._times
         messages = job.messages(number)
         start = time.time()
@@ -71,6 +75,8 @@ class FailureJob:
         return self._record(
             start, messages, still=still, goes_on=goes_on, cut=cut,
             plugged=plugged, host=host, nic=nic,
+            received=byte_watch.facts(watch.readings(), start + SETTLES_S,
+                                      cut[0], plugged[0]),
             arrivals=[(when, total) for when, total in job.arrivals()
                       if when >= start])
 

@@ -5,6 +5,7 @@ import math
 from statistics import median
 
 from .failure_cut import BACK
+from .received import QUIET
 
 # What is wanted of fuselink, seconds.
 MEDIAN_LOST, P99_LOST, TIME_BACK = 0.05, 0.2, 1.0
@@ -20,6 +21,7 @@ class Cuts:
         self.of_messages = 0
         self.still, self.watched, self.resumed = 0, 0.0, 0
         self.lost, self.gaps, self.usual = [], [], []
+        self.byte_gaps, self.usual_byte_gaps, self.steps = [], [], []
         self.rates, self.back, self.not_back = [], [], 0
         self.count = 0
         for cuts in jobs:
@@ -38,6 +40,9 @@ class Cuts:
             return
         self._keep(self.usual, cut.usual_gap())
         self._keep(self.gaps, cut.longest_gap())
+        self._keep(self.usual_byte_gaps, cut.usual_gap_of_bytes())
+        self._keep(self.byte_gaps, cut.longest_gap_of_bytes())
+        self._keep(self.steps, cut.worst_step())
         if cut.still:
             return
         self.lost.append(cut.time_lost(full))
@@ -87,7 +92,11 @@ class Cuts:
             back = ", ".join(seen + ([f"{self.not_back} later"]
                                      if self.not_back else []))
         return [self.name, str(self.count), str(self.of_messages), still,
-                _times(self.lost), _times(self.gaps),
+                _times(self.lost), _times(self.byte_gaps),
+                _ms(median(self.usual_byte_gaps))
+                if self.usual_byte_gaps else "-",
+                _ms(max(self.steps)) if self.steps else "-",
+                _times(self.gaps),
                 _ms(median(self.usual)) if self.usual else "-",
                 f"{median(self.rates):.0%}" if self.rates else "-", back,
                 str(len(self.failures) or "-")]
@@ -114,19 +123,23 @@ def _line(cells):
 
 
 _HEAD = ["", "cuts", "of the NIC of messages", "stood still",
-         "time lost, ms", "longest gap, ms", "usual gap, ms",
+         "time lost, ms", "longest gap of bytes, ms", "usual, ms",
+         "read every, ms", "longest gap of calls, ms", "usual, ms",
          "rate after, of the other NICs", f"back at {BACK:.0%}",
          "jobs failed"]
 
-_NOTES = """\
+_NOTES = f"""\
 Times are median / p99 / worst (of fewer than 100 cuts p99 is the worst). *Time
 lost*: until the cable is back, against all NICs before the cut and one less after
-it, at the rate that the same job has with all NICs. *Longest gap*: between two
-messages or calls that are complete at the receiver, after the cut; *usual gap*: the
-median of the longest ones before the cuts. *Rate after*: in the second half of the
-time without the cable. *Back*: median / worst. A job that stands still is not used
-for times lost, and its gap is what was seen of it. Of a transport with one NIC that
-one is cut.
+it, at the rate that the same job has with all NICs. *Longest gap of bytes*: how long
+less than {QUIET:.0%} of the rate before the cut came to a host, after the cut, over all its
+NICs and whatever it was, by counters that were read each millisecond; of several hosts
+that receive the worst. *Read every*: the longest time between two of these readings
+after a cut; a gap is stated too long by up to two. *Longest gap of calls*: between two
+messages or calls that are complete, after the cut. *Usual*: the median of the longest
+ones before the cuts. *Rate after*: in the second half of the time without the cable.
+*Back*: median / worst. A job that stands still is not used for times lost, and its gap
+is what was seen of it. Of a transport with one NIC that one is cut.
 """
 
 

@@ -4,6 +4,7 @@
 import os
 import select
 import subprocess
+import threading
 from pathlib import Path
 
 from fuselink_cluster import clean_environment
@@ -57,6 +58,26 @@ class HostProgram:
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
+
+    def ask(self, timeout=30):
+        """The lines with which it answers a line, up to an empty one."""
+        lines = []
+        # Who waits for a line cannot look at a clock.
+        patience = threading.Timer(timeout, self._process.kill)
+        patience.start()
+        try:
+            self._process.stdin.write("\n")
+            self._process.stdin.flush()
+            while (line := self._process.stdout.readline()) not in ("", "\n"):
+                lines.append(line.rstrip("\n"))
+        except BrokenPipeError:
+            line = ""
+        finally:
+            patience.cancel()
+        if not line:
+            self.finish()
+            raise SampleError(f"{self._words[0]} does not answer")
+        return lines
 
     def finish(self, timeout=30):
         """Ends it; returns the lines that it printed."""

@@ -2,13 +2,17 @@
 """What contrib/bench says of NICs that are cut: of arrivals that are made up, and
 of real jobs with tiny settings."""
 
+import random
 import re
 import subprocess
 import tempfile
 from pathlib import Path
 
 from fuselink_bench.failure_cut import Cut
+from fuselink_bench import byte_watch
+from fuselink_bench.errors import SampleError
 from fuselink_bench.failure_report import Cuts
+from fuselink_bench.received import QUIET, Received
 
 from .report import expect
 
@@ -81,6 +85,101 @@ def standing_still_is_no_time_lost(_hosts):
     expect(len(bad.misses()) == 2, bad.misses()) # that, and the time lost
 
 
+def _readings(gap, late=0.0, trickle=0.0):
+    """Each millisecond: all NICs, from the cut nothing but a trickle for a gap,
+    and three NICs; with no reading from a while before the gap's end until as long
+    after it."""
+    found, end = [], _CUT + gap
+    for k in range(int(_END * 1000)):
+        now = k / 1000
+        total = (_RATE * min(now, _CUT)
+                 + trickle * _RATE * max(0.0, min(now, end) - _CUT)
+                 + 0.75 * _RATE * max(0.0, now - end))
+        if not (late and abs(now - end) < late / 2):
+            found.append((now, total))
+    return found
+
+
+def how_long_no_bytes_came(_hosts):
+    step = 0.001
+    for gap, late, trickle in ((0.03, 0.0, 0.0), (0.03, 0.01, 0.0),
+                               (0.03, 0.05, 0.0), (0.2, 0.0, 0.8 * QUIET),
+                               (0.0, 0.0, 0.0)):
+        received = Received(_readings(gap, late, trickle))
+        longest = received.longest_gap(_CUT, _PLUGGED, _RATE)
+        # At the rate of three NICs a part of a late reading may be of nothing.
+        most = gap / (1 - QUIET) + 2 * step + late / 4
+        expect(gap <= longest + 1e-9 and longest <= most + 1e-9, gap, late,
+               longest, most)
+        expect(_near(received.rate(0.5, _CUT), _RATE, 1e-3 * _RATE),
+               received.rate(0.5, _CUT))
+        expect(_near(received.worst_step(_CUT, _PLUGGED), max(step, late),
+                     2 * step), late, received.worst_step(_CUT, _PLUGGED))
+    lively = Received(_readings(0.2, 0.0, 2 * QUIET))
+    expect(lively.longest_gap(_CUT, _PLUGGED, _RATE) < 0.01,
+           lively.longest_gap(_CUT, _PLUGGED, _RATE))
+    # What is before the cut, or after the cable is back, is not counted.
+    part = Received(_readings(0.2)).longest_gap(_CUT + 0.05, _CUT + 0.15, _RATE)
+    expect(_near(part, 0.1, 1e-9), part)
+    for begin, end in ((-1.0, 1.0), (1.0, _END + 1), (_END + 1, _END + 2)):
+        try:
+            Received(_readings(0.0)).longest_gap(begin, end, _RATE)
+        except SampleError:
+            continue
+        expect(False, "a gap where nothing was read", begin, end)
+
+
+def gaps_as_if_all_were_tried(_hosts):
+    """The same as by comparing each start with each end."""
+    chance = random.Random(5)
+    for _ in range(200):
+        now, total, readings = 0.0, 0.0, [(0.0, 0.0)]
+        for _ in range(40):
+            step = chance.choice((0.001, 0.001, 0.003, 0.02))
+            now += step
+            total += step * chance.choice((0, 0, 0.02, 0.1, 1, 2)) * _RATE
+            readings.append((now, total))
+        begin, end = 0.1 * now, 0.9 * now
+        first = max(k for k, each in enumerate(readings) if each[0] <= begin)
+        last = min(k for k, each in enumerate(readings) if each[0] >= end)
+        longest = 0.0
+        for i in range(first, last + 1):
+            start, came = readings[i]
+            if i > first:
+                start = min(start, readings[i - 1][0]
+                            + (came - readings[i - 1][1]) / _RATE)
+            start = max(start, begin)
+            for j in range(i, last + 1):
+                stop, upto = readings[j]
+                if j < last:
+                    stop = max(stop, readings[j + 1][0]
+                               - (readings[j + 1][1] - upto) / _RATE)
+                stop = min(stop, end)
+                if upto - came < QUIET * _RATE * (stop - start):
+                    longest = max(longest, stop - start)
+        got = Received(readings).longest_gap(begin, end, _RATE)
+        expect(_near(got, longest, 1e-9), readings, got, longest)
+
+
+def bytes_of_the_worse_host(_hosts):
+    facts = byte_watch.facts(
+        {"host0": Received(_readings(0.02)),
+         "host1": Received(_readings(0.07, 0.01)),
+         "host2": Received([(k / 1000, 0) for k in range(int(_END * 1000))])},
+        0.3, _CUT, _PLUGGED)
+    expect(sorted(facts) == ["host0", "host1"], sorted(facts))
+    around = facts["host1"]["around"]
+    expect(len(around) <= 120 and around[0][0] < 0 < around[-1][0]
+           and around[0][1] == 0, around)
+    cut = Cut(_result(_arrivals(0.08, 0.75), received=facts))
+    expect(_near(cut.longest_gap_of_bytes(), 0.07, 0.01),
+           cut.longest_gap_of_bytes())
+    expect(cut.usual_gap_of_bytes() < 0.003, cut.usual_gap_of_bytes())
+    expect(_near(cut.worst_step(), 0.01, 0.002), cut.worst_step())
+    unseen = Cut(_result(_arrivals(0.08, 0.75)))
+    expect(unseen.longest_gap_of_bytes() is None, "of no readings")
+
+
 def cuts_a_job(hosts):
     """A job on fuselink survives each cut, and one of UCX stands still; what is
     there is not measured again."""
@@ -109,4 +208,5 @@ def cuts_a_job(hosts):
         expect(run("--dry-run").startswith("0 jobs;") and run() == out, out)
 
 
-CASES = [what_a_cut_costs, standing_still_is_no_time_lost, cuts_a_job]
+CASES = [what_a_cut_costs, how_long_no_bytes_came, gaps_as_if_all_were_tried,
+         bytes_of_the_worse_host, standing_still_is_no_time_lost, cuts_a_job]

@@ -1,0 +1,62 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""What comes to hosts while a job runs, read every millisecond, and how long
+nothing came around a cut."""
+
+from contextlib import ExitStack
+
+from . import hosts
+from .received import Received
+
+STEP_MS = 1
+# Kept of the readings, around a cut, for who doubts.
+_AROUND_S = (0.01, 0.1)
+
+
+class ByteWatch:
+    """In a with statement."""
+
+    def __init__(self, cluster, folder, numbers):
+        self._cluster = cluster
+        self._words = [folder / "nicwatch", "rx", STEP_MS, *cluster.nics]
+        self._numbers = numbers     # of the hosts that receive
+        self._programs = {}
+        self._stack = ExitStack()
+
+    def __enter__(self):
+        with ExitStack() as stack:
+            for number in self._numbers:
+                self._programs[f"host{number}"] = stack.enter_context(
+                    hosts.HostProgram(self._cluster, number, self._words,
+                                      in_time=True))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *details):
+        return self._stack.__exit__(*details)
+
+    def readings(self):
+        """{host: Received} since the last time."""
+        return {host: Received(_totals(program.ask()))
+                for host, program in self._programs.items()}
+
+
+def _totals(lines):
+    """Of all NICs together."""
+    words = map(str.split, lines)
+    return [(float(when), sum(map(int, counts))) for when, *counts in words]
+
+
+def facts(received, begin, cut, plugged):
+    """{host: what is kept of it}, of a job that went on with all NICs from `begin`
+    to the cut. Without a rate there is nothing that a gap could be of."""
+    found = {}
+    for host, each in received.items():
+        full = each.rate(begin, cut)
+        if full > 0:
+            found[host] = {
+                "rate": full,
+                "gap": each.longest_gap(cut, plugged, full),
+                "usual": each.longest_gap(begin, cut, full),
+                "step": each.worst_step(cut, plugged),
+                "around": each.around(cut, *_AROUND_S)}
+    return found
