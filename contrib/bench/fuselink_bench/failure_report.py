@@ -8,7 +8,7 @@ from .failure_cut import BACK
 from .received import QUIET
 
 # What is wanted of fuselink, seconds.
-MEDIAN_LOST, P99_LOST, TIME_BACK = 0.05, 0.2, 1.0
+MEDIAN, P99, TIME_BACK = 0.05, 0.2, 1.0
 
 
 class Cuts:
@@ -66,12 +66,15 @@ class Cuts:
         found += [f"a job failed: {why}" for why in self.failures]
         if not self.lost:
             return found + ["no cut was measured"]
-        for what, value, most in (
-                ("median of the time lost", median(self.lost), MEDIAN_LOST),
-                ("p99 of the time lost", _percentile(self.lost), P99_LOST)):
-            if value > most:
-                found.append(f"{what}: {value * 1e3:.0f} ms, not"
-                             f" {most * 1e3:.0f}")
+        if not self.byte_gaps:
+            found.append("no gap of bytes was measured")
+        for what, values in (("time lost", self.lost),
+                             ("longest gap of bytes", self.byte_gaps)):
+            found += [f"{name} of the {what}: {value(values) * 1e3:.0f} ms, not"
+                      f" {most * 1e3:.0f}" for name, value, most in (
+                          ("median", median, MEDIAN),
+                          ("p99", _percentile, P99))
+                      if values and value(values) > most]
         if self.rates and median(self.rates) < BACK:
             found.append(f"rate after the cut: {median(self.rates):.0%} of"
                          " what the other NICs carry")

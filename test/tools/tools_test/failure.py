@@ -79,10 +79,36 @@ def standing_still_is_no_time_lost(_hosts):
     expect(one.still == 1 and one.count == 2 and len(one.lost) == 1
            and len(one.gaps) == 2, vars(one))
     expect(any("1 of 2 cuts" in why for why in one.misses()), one.misses())
-    fine = Cuts("fuselink", [[Cut(_result(_arrivals(0.03, 0.75)))]], [])
+    fine = _cuts((0.03, 0.03, 0.75))
     expect(not fine.misses(), fine.misses())
-    bad = Cuts("fuselink", [[lively]], ["no data"])
-    expect(len(bad.misses()) == 2, bad.misses()) # that, and the time lost
+    unseen = Cuts("fuselink", [[lively]], ["no data"])
+    expect(len(unseen.misses()) == 3, unseen.misses()) # also the time lost
+
+
+def _cuts(*each):
+    """Of one job, with these gaps of calls and of bytes, and rates after."""
+    return Cuts("fuselink", [[
+        Cut(_result(_arrivals(gap, after), received=byte_watch.facts(
+            {"host0": Received(_readings(gap_of_bytes))}, 0.3, _CUT, _PLUGGED)))
+        for gap, gap_of_bytes, after in each]], [])
+
+
+def what_is_wanted(_hosts):
+    good = (0.02, 0.02, 0.75)
+    for cuts, words in (
+            ([good] * 5, []),
+            ([good, good, (0.0, 0.15, 0.75)], []),
+            ([good, (0.0, 0.06, 0.75), (0.0, 0.06, 0.75)],
+             ["median of the longest gap of bytes"]),
+            ([good] * 200 + [(0.02, 0.25, 0.75)] * 2, []),
+            ([good] * 200 + [(0.02, 0.25, 0.75)] * 3,
+             ["p99 of the longest gap of bytes"]),
+            ([good, good, (0.3, 0.02, 0.75)], ["p99 of the time lost"]),
+            ([good, (0.1, 0.02, 0.75), (0.1, 0.02, 0.75)],
+             ["median of the time lost"])):
+        found = _cuts(*cuts).misses()
+        expect(len(found) == len(words) and all(map(str.startswith, found, words)),
+               words, found)
 
 
 def _readings(gap, late=0.0, trickle=0.0):
@@ -209,4 +235,5 @@ def cuts_a_job(hosts):
 
 
 CASES = [what_a_cut_costs, how_long_no_bytes_came, gaps_as_if_all_were_tried,
-         bytes_of_the_worse_host, standing_still_is_no_time_lost, cuts_a_job]
+         bytes_of_the_worse_host, standing_still_is_no_time_lost,
+         what_is_wanted, cuts_a_job]
