@@ -24,6 +24,7 @@ class Pattern:
     options: tuple
     ranks: int
     receivers: tuple  # hosts to which data comes
+    windows: bool = False
 
 
 PATTERNS = {
@@ -31,7 +32,11 @@ PATTERNS = {
                       ("--size", 1000000, "--window", 8), 2, (1,)),
     # Calls are short, as a cut is seen at the end of one.
     "alltoallv": Pattern("MPI_Alltoallv of 8 ranks, 64 kB to each",
-                         ("--alltoallv", "--size", 1 << 16), 8, (0, 1))}
+                         ("--alltoallv", "--size", 1 << 16), 8, (0, 1)),
+    # The target is told of each flush, and looks at the data.
+    "onesided": Pattern("MPI_Put of 1 MB, 4 for each flush",
+                        ("--put", "--size", 1000000, "--window", 4), 2, (1,),
+                        windows=True)}
 
 COLUMNS = (transports.FUSELINK, transports.UCX_TUNED, transports.UCX,
            transports.OB1)

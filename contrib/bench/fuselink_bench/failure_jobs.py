@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from . import byte_watch
 from . import failure_cases
+from . import transports
 from .cables import Cables
 from .failure_cut import SETTLES_S
 from .live_job import LiveJob
@@ -32,7 +33,9 @@ class FailureJob:
     def __init__(self, cluster, case, transport, folder, times, cuts, number):
         self._cluster = cluster
         self._case = case
-        self._transport = transport
+        self._transport = (transports.with_windows(transport)
+                           if failure_cases.PATTERNS[case.pattern].windows
+                           else transport)
         self._folder = folder
         self._times = times
         self._cuts = cuts

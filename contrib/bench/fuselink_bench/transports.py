@@ -12,8 +12,9 @@ from .hosts import TOOLS
 _PML_UCX = ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any",
             "--mca", "pml_ucx_devices", "any"]
 
-_PML_UCX_OSC = [*_PML_UCX, "--mca", "osc", "ucx,sm", "--mca", "osc_ucx_tls",
-                "any", "--mca", "osc_ucx_devices", "any"]
+_OSC_UCX = ["--mca", "osc", "ucx,sm", "--mca", "osc_ucx_tls", "any", "--mca",
+            "osc_ucx_devices", "any"]
+_PML_UCX_OSC = [*_PML_UCX, *_OSC_UCX]
 
 # UCX 1.13 has 6 lanes to a peer; one carries active messages.
 _UCX_LANES = 6
@@ -202,6 +203,18 @@ RDMA = (RC, RC_DEFAULT, RC_TUNED, FUSELINK_RC)
 BY_NAME = {transport.name: transport for transport in
            (BESIDE_RC, *GPU, *GPU_ALLTOALLV, *ABLATION, *RDMA, *NETWORK, *NODE,
             *SKEW)}
+
+
+def with_windows(transport):
+    """The same for MPI windows, of which Open MPI's settings may want others:
+    where messages take UCX they do, too, and ob1 has those that are made of
+    messages, as its TCP has no others."""
+    def settings(nics):
+        variables, words = transport.settings(nics)
+        more = (_OSC_UCX if "ucx" in words else
+                ["--mca", "osc", "pt2pt"] if "ob1" in words else [])
+        return variables, [*words, *more]
+    return replace(transport, settings=settings)
 
 
 def chosen(text):

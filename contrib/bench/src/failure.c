@@ -1,10 +1,12 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 
-/* usage: failure [--alltoallv] [--size BYTES] [--window N] [NIC...]
+/* usage: failure [--alltoallv | --put] [--size BYTES] [--window N] [NIC...]
  *
  * Moves data until it is told to stop, while others pull cables: a stream of
- * messages from the first half of the ranks to the second, or MPI_Alltoallv. All
- * data is checked. The last rank prints a line for each message or call:
+ * messages from the first half of the ranks to the second, MPI_Alltoallv, or from
+ * the first half MPI_Put of `window` blocks and a flush. All data is checked. The
+ * last rank prints a line for each message or call, and of puts, of whose arrival
+ * only their origin is told, rank 0 for each flush:
  *
  *     BENCH-AT SECONDS BYTES      since 1970; what has come in all, to one host
  *
@@ -12,7 +14,8 @@
  * carry short messages, `q` or the end of the input ends the program. Either way
  * what is under way ends first. Before it begins, and after each `m`, rank 0 prints
  * the bytes that short messages between the ranks put on each of its host's NICs,
- * while nothing else was under way:
+ * while nothing else was under way. With --put they are short puts and flushes, as
+ * windows may have connections of their own:
  *
  *     BENCH-MESSAGES NIC=BYTES...
  *
@@ -29,7 +32,8 @@
 
 enum {
     FAILURE_MESSAGES = 100, /* calls to find the NICs of short messages */
-    FAILURE_TAG      = 5
+    FAILURE_TAG      = 5,
+    FAILURE_AREAS    = 2 /* of `window` blocks: one is put while another is looked at */
 };
 
 typedef enum {
@@ -50,9 +54,11 @@ typedef struct {
     char        **nics;
     int         num_nics;
     char        *out, *in;
+    int         reporter; /* the rank that tells of arrivals */
     double      arrived; /* at the last rank's host */
-    double      per_step; /* what each message or call adds to that */
-    unsigned    sent, received; /* messages or calls */
+    double      per_step; /* what each message, call or flush adds to that */
+    unsigned    sent, received; /* messages or calls; blocks that were put */
+    MPI_Win     win; /* of `in`; MPI_WIN_NULL without --put */
 } failure_t;
 
 static void failure_print_arrival(failure_t *self)
@@ -60,7 +66,7 @@ static void failure_print_arrival(failure_t *self)
     struct timeval now;
 
     self->arrived += self->per_step;
-    if (self->rank == self->ranks - 1) {
+    if (self->rank == self->reporter) {
         gettimeofday(&now, NULL);
         printf("BENCH-AT %ld.%06ld %.0f\n", (long)now.tv_sec, (long)now.tv_usec,
                self->arrived);
@@ -228,6 +234,62 @@ static failure_order_t failure_exchange(failure_t *self)
     return order;
 }
 
+/* Flushed blocks are told of by a message, and areas that are looked at by an empty
+ * one. So the target is in MPI calls while blocks are under way, and finds one that
+ * is lost, late or at a wrong place: each has data of its own. */
+static failure_order_t failure_put(failure_t *self, MPI_Comm senders)
+{
+    size_t area           = self->size * self->window;
+    int to                = self->rank + self->ranks / 2;
+    MPI_Request free_areas[FAILURE_AREAS];
+    failure_order_t order = FAILURE_GO_ON;
+    int i, at;
+
+    for (at = 0; at < FAILURE_AREAS; ++at) {
+        free_areas[at] = MPI_REQUEST_NULL;
+    }
+    for (at = 0; order == FAILURE_GO_ON; at = (at + 1) % FAILURE_AREAS) {
+        order = failure_agree(senders, (self->rank == 0) ?
+                                       failure_next_order() : 0);
+        for (i = 0; i < self->window; ++i) {
+            failure_fill(self, self->out + i * self->size, to, self->sent++,
+                         order);
+        }
+        MPI_Wait(&free_areas[at], MPI_STATUS_IGNORE);
+        for (i = 0; i < self->window; ++i) {
+            MPI_Put(self->out + i * self->size, self->size, MPI_CHAR, to,
+                    at * area + i * self->size, self->size, MPI_CHAR, self->win);
+        }
+        MPI_Win_flush(to, self->win);
+        failure_print_arrival(self);
+        MPI_Irecv(NULL, 0, MPI_CHAR, to, FAILURE_TAG, MPI_COMM_WORLD,
+                  &free_areas[at]);
+        MPI_Send(NULL, 0, MPI_CHAR, to, FAILURE_TAG, MPI_COMM_WORLD);
+    }
+    MPI_Waitall(FAILURE_AREAS, free_areas, MPI_STATUSES_IGNORE);
+    return order;
+}
+
+static failure_order_t failure_be_put_to(failure_t *self)
+{
+    size_t area           = self->size * self->window;
+    int from              = self->rank - self->ranks / 2;
+    failure_order_t order = FAILURE_GO_ON;
+    int i, at;
+
+    for (at = 0; order == FAILURE_GO_ON; at = (at + 1) % FAILURE_AREAS) {
+        MPI_Recv(NULL, 0, MPI_CHAR, from, FAILURE_TAG, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+        MPI_Win_sync(self->win);
+        for (i = 0; i < self->window; ++i) {
+            order = failure_check(self, self->in + at * area + i * self->size,
+                                  from, self->received++);
+        }
+        MPI_Send(NULL, 0, MPI_CHAR, from, FAILURE_TAG, MPI_COMM_WORLD);
+    }
+    return order;
+}
+
 /* Bytes that a NIC of this host has sent and received. */
 static double failure_nic_bytes(const char *nic)
 {
@@ -251,6 +313,23 @@ static double failure_nic_bytes(const char *nic)
     return total;
 }
 
+/* In `out` and `in` there are 8 bytes for each rank; what is put to the beginning of
+ * a window is put again later. */
+static void failure_send_short(failure_t *self, int count, char *out, char *in)
+{
+    int to = self->rank + self->ranks / 2;
+    int i;
+
+    for (i = 0; i < count; ++i) {
+        if (self->win == MPI_WIN_NULL) {
+            MPI_Alltoall(out, 8, MPI_CHAR, in, 8, MPI_CHAR, MPI_COMM_WORLD);
+        } else if (to < self->ranks) {
+            MPI_Put(out, 8, MPI_CHAR, to, 0, 8, MPI_CHAR, self->win);
+            MPI_Win_flush(to, self->win);
+        }
+    }
+}
+
 static void failure_find_messages(failure_t *self)
 {
     double *before = bench_buffer((self->num_nics + 1) * sizeof(*before), 0);
@@ -259,16 +338,13 @@ static void failure_find_messages(failure_t *self)
     int i;
 
     /* The first calls may connect. */
-    for (i = 0; i < FAILURE_MESSAGES / 10; ++i) {
-        MPI_Alltoall(out, 8, MPI_CHAR, in, 8, MPI_CHAR, MPI_COMM_WORLD);
-    }
+    failure_send_short(self, FAILURE_MESSAGES / 10, out, in);
+    MPI_Barrier(MPI_COMM_WORLD);
     for (i = 0; (self->rank == 0) && (i < self->num_nics); ++i) {
         before[i] = failure_nic_bytes(self->nics[i]);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    for (i = 0; i < FAILURE_MESSAGES; ++i) {
-        MPI_Alltoall(out, 8, MPI_CHAR, in, 8, MPI_CHAR, MPI_COMM_WORLD);
-    }
+    failure_send_short(self, FAILURE_MESSAGES, out, in);
     MPI_Barrier(MPI_COMM_WORLD);
     if (self->rank == 0) {
         printf("BENCH-MESSAGES");
@@ -299,11 +375,11 @@ static size_t failure_number(const char *name, const char *text, double most)
 
 int main(int argc, char **argv)
 {
-    failure_t self    = {.size = 1000000, .window = 8};
-    int alltoallv     = 0;
+    failure_t self    = {.size = 1000000, .window = 8, .win = MPI_WIN_NULL};
+    int alltoallv     = 0, put = 0;
     MPI_Comm halves;
     failure_order_t order;
-    int i, parts;
+    int i, parts, areas;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
@@ -311,18 +387,24 @@ int main(int argc, char **argv)
     for (i = 1; (i < argc) && (strncmp(argv[i], "--", 2) == 0); ++i) {
         if (strcmp(argv[i], "--alltoallv") == 0) {
             alltoallv = 1;
+        } else if (strcmp(argv[i], "--put") == 0) {
+            put = 1;
         } else if ((strcmp(argv[i], "--size") == 0) && (i + 1 < argc)) {
             self.size = failure_number("--size", argv[++i], 1e8);
         } else if ((strcmp(argv[i], "--window") == 0) && (i + 1 < argc)) {
             self.window = failure_number("--window", argv[++i], 64);
         } else {
             fprintf(stderr, "bench: failure: '%s': accepted: --alltoallv,"
-                    " --size BYTES, --window N, NIC...\n", argv[i]);
+                    " --put, --size BYTES, --window N, NIC...\n", argv[i]);
             MPI_Abort(MPI_COMM_WORLD, 2);
         }
     }
     self.nics     = argv + i;
     self.num_nics = argc - i;
+    if (alltoallv && put) {
+        fprintf(stderr, "bench: failure: --alltoallv or --put\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
     if ((self.ranks % 2) || (self.size < 2 * sizeof(failure_head_t))) {
         fprintf(stderr, "bench: failure: needs an even number of ranks, and"
                 " messages of %zu bytes\n", 2 * sizeof(failure_head_t));
@@ -332,16 +414,29 @@ int main(int argc, char **argv)
     /* Half of the ranks is in each host, and half of what a call moves to the last
      * one's host comes from the other. */
     parts         = alltoallv ? self.ranks : self.window;
+    areas         = put ? FAILURE_AREAS : 1;
+    self.reporter = put ? 0 : self.ranks - 1;
     self.per_step = alltoallv ? (double)self.size * self.ranks * self.ranks / 4 :
                                 (double)self.size * self.ranks / 2;
+    if (put) {
+        self.per_step *= self.window;
+    }
     self.out      = bench_buffer(self.size * parts, 0);
-    self.in       = bench_buffer(self.size * parts, 0);
+    self.in       = bench_buffer(self.size * parts * areas, 0);
+    if (put) {
+        MPI_Win_create(self.in, self.size * parts * areas, 1, MPI_INFO_NULL,
+                       MPI_COMM_WORLD, &self.win);
+        MPI_Win_lock_all(0, self.win);
+    }
     MPI_Comm_split(MPI_COMM_WORLD, self.rank < self.ranks / 2, self.rank,
                    &halves);
     do {
         failure_find_messages(&self);
         if (alltoallv) {
             order = failure_exchange(&self);
+        } else if (put) {
+            order = (self.rank < self.ranks / 2) ? failure_put(&self, halves) :
+                                                   failure_be_put_to(&self);
         } else if (self.rank < self.ranks / 2) {
             order = failure_send(&self, halves);
         } else {
@@ -351,6 +446,10 @@ int main(int argc, char **argv)
     if (self.rank == 0) {
         printf("BENCH-END\n");
         fflush(stdout);
+    }
+    if (put) {
+        MPI_Win_unlock_all(self.win);
+        MPI_Win_free(&self.win);
     }
     MPI_Comm_free(&halves);
     free(self.in);

@@ -206,34 +206,48 @@ def bytes_of_the_worse_host(_hosts):
     expect(unseen.longest_gap_of_bytes() is None, "of no readings")
 
 
+def _measure(hosts, folder, *words):
+    """{transport: cells of its row}, and all that was said."""
+    done = subprocess.run(
+        [hosts.source / "contrib/bench/run", "failure", "--rounds", "1",
+         "--rate", "100mbit", "--before", "0.5", "--out", "1", "--back", "0.5",
+         "--watch", "20", "--folder", folder, "--build-dir", hosts.programs,
+         *words], capture_output=True, text=True, timeout=300, check=False)
+    expect(done.returncode == 0, *vars(done).values())
+    return {match[1]: match[2].split(" | ") for match in re.finditer(
+        r"^\| (\S+) \| (.*) \|$", done.stdout, re.M)}, done.stdout
+
+
 def cuts_a_job(hosts):
     """A job on fuselink survives each cut, and one of UCX stands still; what is
     there is not measured again."""
+    words = ["--patterns", "stream", "--ways", "silent", "--transports",
+             "fuselink,ucx", "--cuts", "2"]
     with tempfile.TemporaryDirectory() as name:
-        command = [hosts.source / "contrib/bench/run", "failure", "--patterns",
-                   "stream", "--ways", "silent", "--transports",
-                   "fuselink,ucx", "--rounds", "1", "--cuts", "2", "--rate",
-                   "100mbit", "--before", "0.5", "--out", "1", "--back", "0.5",
-                   "--watch", "20", "--folder", Path(name) / "samples",
-                   "--build-dir", hosts.programs]
-
-        def run(*more):
-            done = subprocess.run([*command, *more], capture_output=True,
-                                  text=True, timeout=300, check=False)
-            expect(done.returncode == 0, *vars(done).values())
-            return done.stdout
-
-        expect(run("--dry-run").startswith("2 jobs;"), "dry run")
-        out = run()
-        rows = {match[1]: match[2].split(" | ") for match in re.finditer(
-            r"^\| (fuselink|ucx) \| (.*) \|$", out, re.M)}
+        _, out = _measure(hosts, name, *words, "--dry-run")
+        expect(out.startswith("2 jobs;"), out)
+        rows, out = _measure(hosts, name, *words)
         expect(rows["fuselink"][0] == "2" and rows["fuselink"][2] == "-"
                and rows["fuselink"][-1] == "-", out)
         expect(rows["ucx"][0] == "1" and rows["ucx"][1] == "1"
                and rows["ucx"][2].startswith("1, watched for 20 s"), out)
-        expect(run("--dry-run").startswith("0 jobs;") and run() == out, out)
+        # Nothing came for as long as it was watched.
+        longest = float(rows["ucx"][4].split(" / ")[0])
+        expect(longest > 19000, out)
+        _, left = _measure(hosts, name, *words, "--dry-run")
+        expect(left.startswith("0 jobs;"), left)
+        expect(_measure(hosts, name, *words)[1] == out, out)
+
+
+def cuts_puts(hosts):
+    with tempfile.TemporaryDirectory() as name:
+        rows, out = _measure(hosts, name, "--patterns", "onesided", "--ways",
+                             "silent", "--transports", "fuselink", "--cuts", "1")
+        expect(rows["fuselink"][0] == "1" and rows["fuselink"][2] == "-"
+               and rows["fuselink"][4] != "-" and rows["fuselink"][-1] == "-",
+               out)
 
 
 CASES = [what_a_cut_costs, how_long_no_bytes_came, gaps_as_if_all_were_tried,
          bytes_of_the_worse_host, standing_still_is_no_time_lost,
-         what_is_wanted, cuts_a_job]
+         what_is_wanted, cuts_a_job, cuts_puts]
