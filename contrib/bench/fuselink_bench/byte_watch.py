@@ -46,17 +46,18 @@ def _totals(lines):
     return [(float(when), sum(map(int, counts))) for when, *counts in words]
 
 
-def facts(received, begin, cut, plugged):
-    """{host: what is kept of it}, of a job that went on with all NICs from `begin`
-    to the cut. Without a rate there is nothing that a gap could be of."""
+def facts(received, before, cut, end):
+    """{host: what is kept of it} of the time from a cut to its end, of a job that had
+    all NICs in the time `before`. Without a rate there is nothing that a gap could be
+    of."""
     found = {}
     for host, each in received.items():
-        full = each.rate(begin, cut)
+        full = each.rate(*before)
         if full > 0:
             found[host] = {
                 "rate": full,
-                "gap": each.longest_gap(cut, plugged, full),
-                "usual": each.longest_gap(begin, cut, full),
-                "step": each.worst_step(cut, plugged),
+                "gap": each.longest_gap(cut, end, full),
+                "usual": each.longest_gap(*before, full),
+                "step": each.worst_step(cut, end),
                 "around": each.around(cut, *_AROUND_S)}
     return found

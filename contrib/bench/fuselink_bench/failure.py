@@ -16,9 +16,11 @@ from . import programs
 from . import surroundings
 from . import transports
 from .errors import BenchError, SampleError
-from .failure_cut import Cut
+from .failure_cut import cuts_of
 from .runner import progress, warn_when_busy
 from .size_files import Files
+
+_FORMAT = 2   # of a line of the samples
 
 _ROOT = Path(__file__).resolve().parents[3]
 
@@ -51,8 +53,10 @@ def _parser():
         parser.add_argument(option, type=kind, default=default, metavar="N",
                             help=f"{what} (default %(default)s)")
 
+    number("--in-turn", 1, "NICs that are cut one after the other, until all"
+           " are plugged again", int)
     number("--rounds", 3, "jobs of each transport", int)
-    number("--cuts", 10, "cuts in a job", int)
+    number("--cuts", 10, "cuts in a job; with --in-turn: of the first NIC", int)
     number("--nics", 4, "NICs of each host", int)
     parser.add_argument("--rate", default="200mbit", metavar="R",
                         help="of each NIC (default %(default)s)")
@@ -97,7 +101,8 @@ class _Plan:
             "--transports", options.transports, columns)]
         self.columns += map(transports.variant, options.variant)
         self.cases = [
-            failure_cases.Case(pattern, way, options.nics_of_messages)
+            failure_cases.Case(pattern, way, options.nics_of_messages,
+                               options.in_turn)
             for pattern in _chosen("--patterns", options.patterns,
                                    failure_cases.PATTERNS)
             for way in _chosen("--ways", options.ways, failure_cases.WAYS)]
@@ -108,7 +113,7 @@ class _Plan:
         self.files = Files(options.folder, {
             **surroundings.settings(), "rates": self.rates,
             "times": vars(self.times), "cuts": options.cuts,
-            "step_ms": byte_watch.STEP_MS,
+            "step_ms": byte_watch.STEP_MS, "format": _FORMAT,
             "variants": [[each.name, each.title] for each in self.columns
                          if each.environment]})
 
@@ -119,15 +124,22 @@ class _Plan:
                 if not self.files.results(case, column, number)]
 
     def tables(self):
-        return [(case, [self._cuts(case, column) for column in self.columns])
+        return [(case, [row for column in self.columns
+                        for row in self._rows(case, column)])
                 for case in self.cases]
+
+    def _rows(self, case, column):
+        """Of NICs in turn all together, and then each by itself."""
+        total = self._cuts(case, column)
+        return [total] + [total.part(number) for number in range(case.in_turn)
+                          if case.in_turn > 1]
 
     def _cuts(self, case, column):
         jobs, failures = [], []
         for number in range(self.rounds):
             found = self.files.results(case, column, number)
-            jobs.append([Cut(result) for result in found
-                         if "failure" not in result])
+            jobs.append([cut for result in found if "failure" not in result
+                         for cut in cuts_of(result)])
             failures += [result["failure"] for result in found
                          if "failure" in result]
         return failure_report.Cuts(column.name, jobs, failures)
@@ -185,6 +197,12 @@ def run(words):
             raise BenchError(f"--{name} {getattr(options, name)}: above 0")
     if options.nics < 2:
         raise BenchError(f"--nics {options.nics}: at least 2")
+    if not 1 <= options.in_turn < options.nics:
+        raise BenchError(f"--in-turn {options.in_turn}: from 1 to"
+                         f" {options.nics - 1}, as one NIC has to be left")
+    if options.in_turn > 1 and options.nics_of_messages:
+        raise BenchError("--in-turn or --nics-of-messages: who has the messages"
+                         " is asked before the first NIC is cut")
     plan = _Plan(options)
     if options.dry_run:
         left = sum(len(plan.left(number)) for number in range(plan.rounds))

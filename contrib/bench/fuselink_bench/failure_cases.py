@@ -47,11 +47,13 @@ class Case:
     pattern: str
     way: str
     of_messages: bool      # always the NIC of the messages
+    in_turn: int = 1       # NICs, one after the other
 
     @property
     def name(self):
         return (f"{self.pattern}.{self.way}"
-                + (".messages" if self.of_messages else ""))
+                + (".messages" if self.of_messages else "")
+                + (f".{self.in_turn}" if self.in_turn > 1 else ""))
 
     @property
     def title(self):
@@ -60,5 +62,7 @@ class Case:
 
     @property
     def which(self):
+        if self.in_turn > 1:
+            return f"{self.in_turn} random NICs are cut, one after the other"
         return ("the NIC of the messages is cut" if self.of_messages
                 else "a random NIC is cut")

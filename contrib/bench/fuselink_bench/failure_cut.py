@@ -13,55 +13,68 @@ _BACK_S = 0.3
 _OF_MESSAGES = 0.2
 
 
+def cuts_of(result):
+    """Of one that stood still before it was cut, one that did not happen."""
+    return [Cut(result, number)
+            for number in range(max(1, len(result["cuts"])))]
+
+
 class Cut:
-    """`result` is a FailureJob's. Rates are of bytes that have come to the
+    """The number-th of those that came one after the other in `result`, which is a
+    FailureJob's: it ends with the next one, or when the cables are back. Rates are of bytes that have come to the
     last rank's host. Needs full_rate() of the job for what it compares. What is
     said of bytes is of the NICs' counters, and of the worse host."""
 
-    def __init__(self, result):
+    def __init__(self, result, number=0):
         self.result = result
-        self.still = result["still"]
+        self.number = number
+        self.last = number == max(0, len(result["cuts"]) - 1)
+        self.still = result["still"] if self.last else ""
+        self.happened = bool(result["cuts"])
+        self._own = result["cuts"][number] if self.happened else {}
         self.watch = result["watch"]
         self._times = [when for when, _ in result.get("arrivals", [])]
         self._bytes = [total for _, total in result.get("arrivals", [])]
 
     @property
     def of_messages(self):
-        """Whether the NIC had messages."""
+        """Whether the NIC had messages. Who has them when another NIC is out was
+        not asked."""
         messages = self.result["messages"]
-        return (messages.get(self.result.get("nic"), 0)
+        return (self.number == 0 and messages.get(self._own.get("nic"), 0)
                 >= _OF_MESSAGES * sum(messages.values()))
 
     def full_rate(self):
-        """With all NICs, before the cut; None if nothing came."""
-        return self._rate(self.result["start"] + SETTLES_S,
-                          self.result["cut"][0]) if self._times else None
+        """With all NICs, before the first cut; None if nothing came."""
+        return (self._rate(*self._before())
+                if self._times and self.happened else None)
 
     def reduced_rate(self, full):
+        """Of the NICs that are left after it."""
         nics = self.result["nics"]
-        return full * (nics - 1) / nics
+        return full * (nics - self.number - 1) / nics
 
     def longest_gap(self):
-        """Between two arrivals, from the cut until the cable is back. Of who
-        stands still, how long that was seen."""
-        first = max(0, bisect_right(self._times, self.result["cut"][0]) - 1)
-        last = bisect_left(self._times, self.result["plugged"][0])
+        """Between two arrivals, from the cut until its end. Of who stands still, how
+        long that was seen."""
+        first = max(0, bisect_right(self._times, self._own["cut"][0]) - 1)
+        last = bisect_left(self._times, self._own["end"])
         moments = self._times[first:last] + (
-            [self.result["plugged"][0]] if self.still else [])
+            [self._own["end"]] if self.still else [])
         return _longest(moments)
 
     def usual_gap(self):
-        """The longest one before the cut."""
-        first = bisect_left(self._times, self.result["start"] + SETTLES_S)
-        last = bisect_right(self._times, self.result["cut"][0])
-        return _longest(self._times[first:last])
+        """The longest one before the first cut."""
+        begin, end = self._before()
+        return _longest(self._times[bisect_left(self._times, begin):
+                                    bisect_right(self._times, end)])
 
     def longest_gap_of_bytes(self):
-        """From the cut until the cable is back."""
+        """From the cut until its end."""
         return self._worst("gap")
 
     def usual_gap_of_bytes(self):
-        """The longest one before the cut."""
+        """The longest one before the first cut."""
         return self._worst("usual")
 
     def worst_step(self):
@@ -69,19 +82,20 @@ class Cut:
         return self._worst("step")
 
     def time_lost(self, full):
-        """Against all NICs until the cut and one less after it."""
-        cut = sum(self.result["cut"]) / 2
-        plugged = self.result["plugged"][0]
-        moved = self._at(plugged, full) - self._at(cut, full)
-        return plugged - cut - moved / self.reduced_rate(full)
+        """Against the NICs that there were until the cut and one less after it."""
+        cut, end = sum(self._own["cut"]) / 2, self._own["end"]
+        reduced = self.reduced_rate(full)
+        moved = (self._at(end, reduced)
+                 - self._at(cut, reduced + full / self.result["nics"]))
+        return end - cut - moved / reduced
 
     def rate_after(self):
-        """In the second half of the time without the cable."""
-        cut, plugged = self.result["cut"][1], self.result["plugged"][0]
-        return self._rate((cut + plugged) / 2, plugged)
+        """In the second half of the time until its end."""
+        cut, end = self._own["cut"][1], self._own["end"]
+        return self._rate((cut + end) / 2, end)
 
     def time_back(self, full):
-        """Until it has the rate of all NICs again, after the cable is back;
+        """Until it has the rate of all NICs again, after all cables are back;
         None if it was not seen."""
         plugged = self.result["plugged"][1]
         for i in range(bisect_left(self._times, plugged), len(self._times)):
@@ -94,8 +108,12 @@ class Cut:
         return None
 
     def _worst(self, fact):
-        return max((facts[fact] for facts in
-                    self.result.get("received", {}).values()), default=None)
+        return max((facts[fact] for facts in self._own["received"].values()),
+                   default=None)
+
+    def _before(self):
+        return (self.result["start"] + SETTLES_S,
+                self.result["cuts"][0]["cut"][0])
 
     def _rate(self, begin, end):
         i = bisect_left(self._times, begin)

@@ -42,9 +42,9 @@ class FailureJob:
         self._chance = random.Random(f"{case.name}.{transport.name}.{number}")
 
     def run(self, done):
-        """done(result) for each cut, which failure_cut.Cut reads. Ends with
-        the first that the job does not survive; raises SampleError if the job
-        fails otherwise."""
+        """done(result) for each time that NICs were cut and plugged, which
+        failure_cut.cuts_of() reads. Ends with the first that the job does not
+        survive; raises SampleError if the job fails otherwise."""
         pattern = failure_cases.PATTERNS[self._case.pattern]
         with Cables(self._cluster) as cables, byte_watch.ByteWatch(
                 self._cluster, self._folder, pattern.receivers
@@ -54,34 +54,48 @@ class FailureJob:
             for number in range(self._cuts):
                 if number > 0:
                     job.order("m")
-                result = self._cut(job, cables, watch, number)
+                result = self._cut_in_turn(job, cables, watch, number)
                 done(result)
                 if result["still"]:
                     return
             job.finish()
 
-    def _cut(self, job, cables, watch, number):
+    def _cut_in_turn(self, job, cables, watch, number):
         times = self._times
         messages = job.messages(number)
         start = time.time()
         if not job.wait_for_arrival(start, times.watch):
             return self._record(start, messages, still="before the cut")
-        host = f"host{self._chance.randrange(self._cluster.hosts)}"
-        nic = self._nic(messages)
-        job.sleep_until(start + times.before
-                        + self._chance.uniform(0, _JITTER_S))
-        cut = cables.cut(host, nic, failure_cases.WAYS[self._case.way])
-        still = self._stands_still(job, cut[1])
-        plugged = cables.plug(host, nic)
-        goes_on = not still or job.wait_for_arrival(plugged[1], times.watch)
+        job.sleep_until(start + times.before)
+        cuts, still = [], ""
+        while not still and len(cuts) < self._case.in_turn:
+            cuts.append(self._cut(job, cables, messages,
+                                  {each["nic"] for each in cuts}))
+            still = self._stands_still(job, cuts[-1]["cut"][1])
+        plugged = [cables.plug(each["host"], each["nic"]) for each in cuts]
+        goes_on = not still or job.wait_for_arrival(plugged[-1][1],
+                                                    times.watch)
         job.sleep_until(time.time() + times.back)
+        received = watch.readings()
+        ends = [each["cut"][0] for each in cuts[1:]] + [plugged[0][0]]
+        for each, end in zip(cuts, ends):
+            each["end"] = end
+            each["received"] = byte_watch.facts(
+                received, (start + SETTLES_S, cuts[0]["cut"][0]),
+                each["cut"][0], end)
         return self._record(
-            start, messages, still=still, goes_on=goes_on, cut=cut,
-            plugged=plugged, host=host, nic=nic,
-            received=byte_watch.facts(watch.readings(), start + SETTLES_S,
-                                      cut[0], plugged[0]),
+            start, messages, still=still, goes_on=goes_on, cuts=cuts,
+            plugged=(plugged[0][0], plugged[-1][1]),
             arrivals=[(when, total) for when, total in job.arrivals()
                       if when >= start])
+
+    def _cut(self, job, cables, messages, out):
+        """One that is not out yet."""
+        host = f"host{self._chance.randrange(self._cluster.hosts)}"
+        nic = self._nic(messages, out)
+        job.sleep_until(time.time() + self._chance.uniform(0, _JITTER_S))
+        return {"host": host, "nic": nic, "cut": cables.cut(
+            host, nic, failure_cases.WAYS[self._case.way])}
 
     def _stands_still(self, job, cut):
         """Returns when it has gone on for its time, or was watched for that
@@ -97,13 +111,14 @@ class FailureJob:
                 return "after the cut"
             until = time.time() + self._times.out
 
-    def _nic(self, messages):
-        if self._transport.one_nic: # another one would cost it nothing
+    def _nic(self, messages, out):
+        if self._transport.one_nic and not out: # another one costs it nothing
             return self._cluster.nics[0]
         if self._case.of_messages:
             return max(messages, key=messages.get)
-        return self._chance.choice(self._cluster.nics)
+        return self._chance.choice([nic for nic in self._cluster.nics
+                                    if nic not in out])
 
     def _record(self, start, messages, **more):
-        return {"nics": len(self._cluster.nics), "start": start,
+        return {"nics": len(self._cluster.nics), "start": start, "cuts": [],
                 "messages": messages, "watch": self._times.watch, **more}

@@ -17,6 +17,7 @@ class Cuts:
 
     def __init__(self, name, jobs, failures):
         self.name = name
+        self._jobs = jobs
         self.failures = failures
         self.of_messages = 0
         self.still, self.watched, self.resumed = 0, 0.0, 0
@@ -29,6 +30,12 @@ class Cuts:
             for cut in cuts:
                 self._add(cut, median(rates) if rates else None)
 
+    def part(self, number):
+        """Those that came so many after another one."""
+        return Cuts(f"{self.name}, {number + 1} out",
+                    [[cut for cut in cuts if cut.number == number]
+                     for cuts in self._jobs], [])
+
     def _add(self, cut, full):
         self.count += 1
         self.of_messages += cut.of_messages
@@ -36,7 +43,7 @@ class Cuts:
             self.still += 1
             self.watched = max(self.watched, cut.watch)
             self.resumed += bool(cut.result.get("goes_on"))
-        if full is None or "cut" not in cut.result:
+        if full is None or not cut.happened:
             return
         self._keep(self.usual, cut.usual_gap())
         self._keep(self.gaps, cut.longest_gap())
@@ -48,6 +55,8 @@ class Cuts:
         self.lost.append(cut.time_lost(full))
         after = cut.rate_after()
         self._keep(self.rates, after and after / cut.reduced_rate(full))
+        if not cut.last:
+            return
         back = cut.time_back(full)
         if back is None:
             self.not_back += 1
@@ -132,17 +141,19 @@ _HEAD = ["", "cuts", "of the NIC of messages", "stood still",
          "jobs failed"]
 
 _NOTES = f"""\
-Times are median / p99 / worst (of fewer than 100 cuts p99 is the worst). *Time
-lost*: until the cable is back, against all NICs before the cut and one less after
-it, at the rate that the same job has with all NICs. *Longest gap of bytes*: how long
-less than {QUIET:.0%} of the rate before the cut came to a host, after the cut, over all its
-NICs and whatever it was, by counters that were read each millisecond; of several hosts
-that receive the worst. *Read every*: the longest time between two of these readings
-after a cut; a gap is stated too long by up to two. *Longest gap of calls*: between two
-messages or calls that are complete, after the cut. *Usual*: the median of the longest
-ones before the cuts. *Rate after*: in the second half of the time without the cable.
-*Back*: median / worst. A job that stands still is not used for times lost, and its gap
-is what was seen of it. Of a transport with one NIC that one is cut.
+Times are median / p99 / worst (of fewer than 100 cuts p99 is the worst). *Time lost*:
+until the cable is back, or the next one is cut, against the NICs that there were before
+the cut and one less after it, at the rate that the same job has with all NICs. *Longest
+gap of bytes*: how long less than {QUIET:.0%} of the rate with all NICs came to a host, after
+the cut, over all its NICs and whatever it was, by counters that were read each
+millisecond; of several hosts that receive the worst. *Read every*: the longest time
+between two of these readings after a cut; a gap is stated too long by up to two. *Longest
+gap of calls*: between two messages, calls or flushes that are complete, after the cut.
+*Usual*: the median of the longest ones before the cuts. *Rate after*: in the second half
+of the time with a NIC less. *Back*: median / worst, after all cables are back. A job that
+stands still is not used for times lost, and its gap is what was seen of it. Of a
+transport with one NIC that one is cut first. Of NICs that are cut one after the other
+the first row is all cuts, *2 out* those after which two are out.
 """
 
 

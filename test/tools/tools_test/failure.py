@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from fuselink_bench.failure_cut import Cut
+from fuselink_bench.failure_cut import Cut, cuts_of
 from fuselink_bench import byte_watch
 from fuselink_bench.errors import SampleError
 from fuselink_bench.failure_report import Cuts
@@ -34,12 +34,17 @@ def _arrivals(gap, after):
     return found
 
 
-def _result(arrivals, **more):
+def _result(arrivals, nic="nic1", received=None, **more):
     return {"nics": 4, "start": 0.0, "watch": 9.0, "still": "",
-            "goes_on": True, "cut": (_CUT - 0.001, _CUT + 0.001),
-            "plugged": (_PLUGGED - 0.001, _PLUGGED + 0.001), "nic": "nic1",
+            "goes_on": True, "cuts": [_cut(_CUT, _PLUGGED, nic, received)],
+            "plugged": (_PLUGGED - 0.001, _PLUGGED + 0.001),
             "messages": {"nic0": 10.0, "nic1": 90.0}, "arrivals": arrivals,
             **more}
+
+
+def _cut(when, end, nic, received=None):
+    return {"cut": (when - 0.001, when + 0.001), "end": end - 0.001,
+            "host": "host0", "nic": nic, "received": received or {}}
 
 
 def _near(value, wanted, margin):
@@ -89,7 +94,8 @@ def _cuts(*each):
     """Of one job, with these gaps of calls and of bytes, and rates after."""
     return Cuts("fuselink", [[
         Cut(_result(_arrivals(gap, after), received=byte_watch.facts(
-            {"host0": Received(_readings(gap_of_bytes))}, 0.3, _CUT, _PLUGGED)))
+            {"host0": Received(_readings(gap_of_bytes))}, (0.3, _CUT), _CUT,
+            _PLUGGED)))
         for gap, gap_of_bytes, after in each]], [])
 
 
@@ -192,7 +198,7 @@ def bytes_of_the_worse_host(_hosts):
         {"host0": Received(_readings(0.02)),
          "host1": Received(_readings(0.07, 0.01)),
          "host2": Received([(k / 1000, 0) for k in range(int(_END * 1000))])},
-        0.3, _CUT, _PLUGGED)
+        (0.3, _CUT), _CUT, _PLUGGED)
     expect(sorted(facts) == ["host0", "host1"], sorted(facts))
     around = facts["host1"]["around"]
     expect(len(around) <= 120 and around[0][0] < 0 < around[-1][0]
@@ -206,6 +212,75 @@ def bytes_of_the_worse_host(_hosts):
     expect(unseen.longest_gap_of_bytes() is None, "of no readings")
 
 
+# Of NICs in turn: when they are cut, for how long nothing comes then, and the rate
+# after that.
+_IN_TURN = ((2.0, 0.02, 0.75), (3.0, 0.06, 0.5), (4.0, 0.15, 0.25))
+_ALL_PLUGGED = 5.0
+
+
+def _in_turn(changed=()):
+    """A message each time that one may be complete; all NICs are back at once."""
+    phases = [(0.0, 0.0, 1.0), *_IN_TURN, (_ALL_PLUGGED, 0.0, 1.0), (_END,)]
+    for number, gap, rate in changed:
+        phases[number] = (phases[number][0], gap, rate)
+    total, found = 0.0, []
+    for (begin, gap, rate), (end, *_) in zip(phases, phases[1:]):
+        for k in range(1, int((end - begin - gap) * rate * _RATE / _SIZE + 1.5)):
+            found.append((begin + gap + k * _SIZE / (rate * _RATE),
+                          total + k * _SIZE))
+        total = found[-1][1]
+    ends = [when for when, _, _ in _IN_TURN[1:]] + [_ALL_PLUGGED]
+    return _result(found, plugged=(_ALL_PLUGGED - 0.001, _ALL_PLUGGED + 0.001),
+                   cuts=[_cut(when, end, f"nic{k}") for k, ((when, _, _), end)
+                         in enumerate(zip(_IN_TURN, ends))])
+
+
+def nics_in_turn(_hosts):
+    cuts = cuts_of(_in_turn())
+    expect(len(cuts) == 3 and [cut.last for cut in cuts] == [False, False, True],
+           len(cuts))
+    for cut, (_, gap, rate) in zip(cuts, _IN_TURN):
+        full = cut.full_rate()
+        expect(_near(full, _RATE, 0.01 * _RATE), full)
+        expect(_near(cut.reduced_rate(_RATE), rate * _RATE, 1.0),
+               cut.reduced_rate(_RATE))
+        expect(_near(cut.time_lost(_RATE), gap, 0.01), gap,
+               cut.time_lost(_RATE))
+        expect(_near(cut.longest_gap(), gap + _SIZE / _RATE / rate, 0.011), gap,
+               cut.longest_gap())
+        expect(_near(cut.usual_gap(), _SIZE / _RATE, 1e-6), cut.usual_gap())
+        expect(_near(cut.rate_after() / cut.reduced_rate(_RATE), 1, 0.02),
+               cut.rate_after())
+    expect(cuts[2].time_back(_RATE) < 0.05, cuts[2].time_back(_RATE))
+    # Who had messages is known of the first only, and that is nic0 here.
+    expect(not any(cut.of_messages for cut in cuts), "of messages")
+
+    rows = Cuts("fuselink", [cuts], [])
+    expect(rows.count == 3 and len(rows.lost) == 3 and len(rows.back) == 1,
+           vars(rows))
+    last = rows.part(2)
+    expect(last.name == "fuselink, 3 out" and last.count == 1
+           and len(last.back) == 1 and _near(last.lost[0], 0.15, 0.01),
+           vars(last))
+    expect(not rows.part(0).back and not rows.part(0).not_back, "back at once")
+
+    # Half of what the two NICs that are left carry.
+    slow = cuts_of(_in_turn([(2, 0.0, 0.25)]))[1]
+    expect(_near(slow.rate_after() / slow.reduced_rate(_RATE), 0.5, 0.02),
+           slow.rate_after())
+    expect(_near(slow.time_lost(_RATE), 0.5, 0.02), slow.time_lost(_RATE))
+
+    # Standing still belongs to the NIC that was cut last.
+    result = _in_turn()
+    result |= {"still": "after the cut", "cuts": result["cuts"][:2]}
+    rows = Cuts("ucx", [cuts_of(result)], [])
+    expect(rows.count == 2 and rows.still == 1 and len(rows.lost) == 1
+           and rows.part(1).still == 1 and rows.part(0).still == 0, vars(rows))
+    result |= {"still": "before the cut", "cuts": []}
+    rows = Cuts("ucx", [cuts_of(result)], [])
+    expect(rows.count == rows.still == 1 and not rows.gaps, vars(rows))
+
+
 def _measure(hosts, folder, *words):
     """{transport: cells of its row}, and all that was said."""
     done = subprocess.run(
@@ -215,7 +290,7 @@ def _measure(hosts, folder, *words):
          *words], capture_output=True, text=True, timeout=300, check=False)
     expect(done.returncode == 0, *vars(done).values())
     return {match[1]: match[2].split(" | ") for match in re.finditer(
-        r"^\| (\S+) \| (.*) \|$", done.stdout, re.M)}, done.stdout
+        r"^\| (\w[^|]*) \| (.*) \|$", done.stdout, re.M)}, done.stdout
 
 
 def cuts_a_job(hosts):
@@ -248,6 +323,19 @@ def cuts_puts(hosts):
                out)
 
 
+def cuts_in_turn(hosts):
+    with tempfile.TemporaryDirectory() as name:
+        rows, out = _measure(hosts, name, "--patterns", "stream", "--ways",
+                             "loud", "--transports", "fuselink", "--cuts", "1",
+                             "--in-turn", "3", "--back", "1.5")
+        expect(rows["fuselink"][0] == "3" and rows["fuselink"][2] == "-"
+               and rows["fuselink"][-1] == "-", out)
+        for number in (1, 2, 3):
+            row = rows[f"fuselink, {number} out"]
+            expect(row[0] == "1" and "-" not in (row[3], row[4], row[9]), out)
+            expect((row[10] == "-") == (number < 3), out)
+
+
 CASES = [what_a_cut_costs, how_long_no_bytes_came, gaps_as_if_all_were_tried,
          bytes_of_the_worse_host, standing_still_is_no_time_lost,
-         what_is_wanted, cuts_a_job, cuts_puts]
+         what_is_wanted, nics_in_turn, cuts_a_job, cuts_puts, cuts_in_turn]
