@@ -36,12 +36,12 @@ class ByteWatch:
 
     def readings(self):
         """{host: Received} since the last time."""
-        return {host: Received(_totals(program.ask()))
+        return {host: Received(totals(program.ask()))
                 for host, program in self._programs.items()}
 
 
-def _totals(lines):
-    """Of all NICs together."""
+def totals(lines):
+    """Of all NICs together, from lines of nicwatch."""
     words = map(str.split, lines)
     return [(float(when), sum(map(int, counts))) for when, *counts in words]
 

@@ -194,6 +194,8 @@ def gaps_as_if_all_were_tried(_hosts):
 
 
 def bytes_of_the_worse_host(_hosts):
+    expect(byte_watch.totals(["1.5 10 0 5", "1.501 20 7 5"])
+           == [(1.5, 15), (1.501, 32)], "the sum of all NICs")
     facts = byte_watch.facts(
         {"host0": Received(_readings(0.02)),
          "host1": Received(_readings(0.07, 0.01)),
