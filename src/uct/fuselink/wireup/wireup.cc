@@ -71,10 +71,13 @@ void Wireup::learn(const wire::Hello &hello, const wire::RailTable &table)
     order.prefer(hello.to, hello.from);
     if (ep_ == nullptr) {
         conn_.defer(); /* there may be one to try */
-    } else if (is_unanswered() && !channel_.rail()->traits().stream) {
+    } else if (is_unanswered()) {
+        /* Its program runs, so it does not let ours wait: what it has answered may be
+         * lost, of which no kernel tells. */
         if (order.next_is_preferred()) {
             timer_.await(*this, ConnectTimer::kImpatience);
-        } else if (candidates_.size() > known) {
+        } else if (candidates_.size() > known &&
+                   !channel_.rail()->traits().stream) {
             timer_.await(*this);
         }
     }
