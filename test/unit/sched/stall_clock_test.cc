@@ -194,6 +194,35 @@ TEST(StallClock, ALostTailIsSuspectAtMost)
 }
 
 /* A probe of the caller's is the second packet. */
+/* A full queue drops the rest of a burst, and what is sent again at once: what left a few
+ * milliseconds after the last acknowledgement is no second packet, also where that one
+ * was too near the one before to be new. A tick of 10 ms does not tell them apart. */
+TEST(StallClock, ALostBurstIsSuspectAtMost)
+{
+    for (int64_t tick : {1, 4}) {
+        Wire wire(ms(tick));
+        wire.view.in_flight     = true;
+        wire.view.rtt           = Nanos::micros(6200);
+        wire.view.rtt_deviation = Nanos::micros(4200);
+        auto goes_on = [&] { wire.view.peer_done_at = wire.view.now; };
+        wire.pass(ms(200), ms(1), [&] {
+            goes_on();
+            wire.acked = wire.sent = wire.view.now;
+        });
+        wire.pass(ms(9), ms(1), [&] {
+            goes_on();
+            wire.sent = wire.view.now;
+        });
+        wire.acked = wire.view.now;
+        wire.pass(ms(7), ms(1), [&] {
+            goes_on();
+            wire.sent = wire.view.now;
+        });
+        EXPECT_EQ(wire.pass(ms(190), ms(2), goes_on), Nanos::max());
+        EXPECT_EQ(wire.worst, Health::Suspect);
+    }
+}
+
 TEST(StallClock, AnUnansweredProbeDecides)
 {
     Wire wire;

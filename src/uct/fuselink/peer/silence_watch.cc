@@ -298,7 +298,8 @@ void SilenceWatch::leave(const Wire &wire)
 }
 
 /* A path that the other kernel, NIC or thread of UCX does not answer: the others go on,
- * and it is tried again. Where it has, the peer's program has to look. */
+ * and it is tried again. Where it has, the peer's program has to look; if that is seen
+ * to run, its answer was lost. */
 void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
 {
     StreamWatch &watch = path.stream.watch;
@@ -307,10 +308,16 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
         return;
     }
     if (path.rail.traits().stream) {
-        if (now - watch.waits_from > kConnectTime &&
-            host_.streams().look(path.ep, state) &&
-            state.phase == StreamState::Phase::Connecting) {
+        if (now - watch.waits_from <= kConnectTime ||
+            !host_.streams().look(path.ep, state)) {
+            return;
+        }
+        if (state.phase == StreamState::Phase::Connecting ||
+            program_at_ > watch.waits_from + kConnectTime / 2) {
             bulk_.on_silent(path);
+        } else if (now - watch.probed_at >= kLastAsk / 4) {
+            watch.probed_at = now;
+            channel_.ask_seen();
         }
         return;
     }

@@ -114,7 +114,7 @@ public:
         } else {
             silence_ = std::min(silence_ + step, view.now - begun_);
         }
-        note_second(view, is_probed);
+        note_second(view, is_probed, heard);
         note_program(view);
         return judge(view);
     }
@@ -145,13 +145,16 @@ private:
         runs_    = Nanos();
     }
 
-    /* A packet that left well after the first that is not answered. */
-    void note_second(const StallView &view, bool is_probed) noexcept
+    /* A packet that left well after the first that is not answered, and after the last
+     * answer, even one that does not count as new: what left with that one may have been
+     * lost with it, in a queue that was full. */
+    void note_second(const StallView &view, bool is_probed, Nanos heard) noexcept
     {
         const Nanos late = std::max(view.in_flight ? view.sent_at : Nanos(),
                                     is_probed ? view.probed_at : Nanos());
-        if (second_ == Nanos() && late >= begun_ + kTick) {
-            second_ = late;
+        const Nanos from = std::max(begun_, heard) + kTick;
+        if (second_ < from) {
+            second_ = late >= from ? late : Nanos();
         }
     }
 

@@ -78,10 +78,10 @@ void FallbackEps::for_each_silent(
     }
 }
 
-void FallbackEps::close_if(const std::function<bool(size_t)> &fn)
+void FallbackEps::close_if(const std::function<bool(const Fallback &)> &fn)
 {
     std::erase_if(entries_, [&](const auto &entry) {
-        if (fn(entry->fallback.candidate)) {
+        if (fn(entry->fallback)) {
             endpoints_.destroy(entry->fallback.ep);
             return true;
         }

@@ -64,8 +64,8 @@ public:
     void
     for_each_silent(const std::function<void(const Fallback &)> &fn) const;
 
-    /** Destroys those of candidates that `fn` takes. Not from a rail's callback. */
-    void close_if(const std::function<bool(size_t)> &fn);
+    /** Destroys those that `fn` takes. Not from a rail's callback. */
+    void close_if(const std::function<bool(const Fallback &)> &fn);
     bool has(size_t candidate) const;
     /** Destroys all. */
     void close();

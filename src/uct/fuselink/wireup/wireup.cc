@@ -15,6 +15,8 @@ constexpr sched::Nanos kLongestPause = sched::Nanos::seconds(1);
  * asks again. */
 constexpr sched::Nanos kContact     = sched::Nanos::millis(400);
 constexpr sched::Nanos kContactLook = sched::Nanos::millis(50);
+/* Of one more try: the kernel has asked twice then. */
+constexpr sched::Nanos kConnectTime = sched::Nanos::millis(1500);
 /* A peer whose host refuses all of them for so long is no more; */
 constexpr sched::Nanos kRefused = sched::Nanos::millis(500);
 /* and after so long, if not even that. */
@@ -144,10 +146,18 @@ ucs_status_t Wireup::none_left()
     return UCS_OK;
 }
 
-/* All may be tried again, but for those that are being tried. */
+/* All may be tried again, but for those that are being tried. A kernel that is not
+ * answered asks ever more rarely, the last time after 15 s and then after 31, and a NIC
+ * may be back in between: so those begin anew. */
 void Wireup::begin_round()
 {
-    search_.again         = sched::Nanos();
+    search_.again = sched::Nanos();
+    fallbacks_.close_if([this](const FallbackEps::Fallback &each) {
+        StreamState state;
+        return host_.now() - each.since > kConnectTime &&
+               host_.streams().look(each.ep, state) &&
+               state.phase == StreamState::Phase::Connecting;
+    });
     CandidateOrder &order = candidates_.order();
     order.restart(candidates_.size());
     for (size_t i = 0; i < candidates_.size(); ++i) {
@@ -561,8 +571,8 @@ void Wireup::run_deferred()
     }
     fallbacks_.sweep();
     if (channel_.taken()) { /* of datagrams none is destroyed that still tries */
-        fallbacks_.close_if([this](size_t candidate) {
-            return candidates_.at(candidate).rail->traits().stream;
+        fallbacks_.close_if([this](const FallbackEps::Fallback &each) {
+            return candidates_.at(each.candidate).rail->traits().stream;
         });
     }
     if (!conn_.failed() && channel_.has(ControlChannel::kConnecting) &&
