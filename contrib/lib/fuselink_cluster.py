@@ -46,7 +46,7 @@ class Cluster:
     """
 
     def __init__(self, prefix=None, rates=None, hosts=2, name=None,
-                 rdma=False, topology=""):
+                 rdma=False, topology="", queue="", drops=False):
         self.owned = name is None
         self._watcher = None
         self._running = set()
@@ -55,6 +55,8 @@ class Cluster:
         self.rates = rates
         self.rdma = rdma
         self.topology = topology      # of emulated GPUs, "" for none
+        self.queue = queue            # of a NIC, such as "20ms"
+        self.drops = drops            # the switch drops what is too much
 
     def __enter__(self):
         if not self.owned:
@@ -68,6 +70,8 @@ class Cluster:
         # A virtual machine takes a minute or two to boot.
         self._tool("up", *(["--rdma"] if self.rdma else []),
                    *(["--topology", self.topology] if self.topology else []),
+                   *(["--queue", self.queue] if self.queue else []),
+                   *(["--drops"] if self.drops else []),
                    "--hosts", str(self.hosts),
                    "--rates", ",".join(self.rates),
                    timeout=300 if self.rdma else 60)

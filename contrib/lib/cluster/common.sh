@@ -96,7 +96,7 @@ unlock_cluster() {
 # Reads the description that `up` wrote; dies when there is no usable cluster.
 load_cluster() {
     local key value
-    rdma_nics=0 gpus=0
+    rdma_nics=0 gpus=0 queue=20 drops=0
     [[ -e $state/ready ]] ||
         die "no cluster '$cluster' is up (see: cluster list;" \
             "make it with: cluster up --name $cluster ...)"
@@ -106,6 +106,8 @@ load_cluster() {
         nics) nics=$value ;;
         rdma_nics) rdma_nics=$value ;;
         mtu) mtu=$value ;;
+        queue) queue=$value ;;
+        drops) drops=$value ;;
         gpus) gpus=$value ;;
         cudasim) cudasim=$value ;;
         mode) mode=$value ;;

@@ -6,6 +6,7 @@ command_up() {
     local force=0 rate='' rate_list='' tcp_nics='' tcp_rate='' h arguments
     local gpu_count='' topology='' topology_text
     hosts='' nics='' rdma=0 rdma_nics=0 rdma_rates=() mtu=9000 rates=()
+    queue='' drops=0
     arguments=("$@")
     while [[ $# -gt 0 ]]; do
         # --opt=value is the same as --opt value
@@ -23,12 +24,17 @@ command_up() {
             shift
             continue
             ;;
+        --drops)
+            drops=1
+            shift
+            continue
+            ;;
         --hosts | --nics | --rate | --rates | --tcp-nics | --tcp-rate | \
-            --mtu | --gpus | --topology | --name) ;;
+            --mtu | --queue | --gpus | --topology | --name) ;;
         *)
             usage_error "up: unknown option '$1'; accepted: --hosts," \
-                "--nics, --rate, --rates, --mtu, --rdma, --tcp-nics," \
-                "--tcp-rate, --gpus, --topology, --name, --force"
+                "--nics, --rate, --rates, --mtu, --queue, --drops, --rdma," \
+                "--tcp-nics, --tcp-rate, --gpus, --topology, --name, --force"
             ;;
         esac
         [[ $# -ge 2 ]] || usage_error "up: $1 needs a value"
@@ -40,6 +46,7 @@ command_up() {
         --tcp-nics) tcp_nics=$2 ;;
         --tcp-rate) tcp_rate=$2 ;;
         --mtu) mtu=$2 ;;
+        --queue) queue=$2 ;;
         --gpus) gpu_count=$2 ;;
         --topology) topology=$2 ;;
         --name) select_cluster "$2" ;;
@@ -54,6 +61,7 @@ command_up() {
     [[ $mtu =~ ^[0-9]{3,5}$ && $((10#$mtu)) -ge 576 && $((10#$mtu)) -le 9000 ]] ||
         usage_error "up: --mtu '$mtu': accepted: 576 to 9000"
     mtu=$((10#$mtu))
+    parse_queue
     parse_gpus
     parse_rates
     parse_rdma
@@ -163,6 +171,17 @@ parse_rates() {
     fi
 }
 
+# Those of RDMA NICs are deep enough to lose nothing.
+parse_queue() {
+    [[ $rdma -eq 0 || -z $queue && $drops -eq 0 ]] ||
+        usage_error "up: --queue and --drops do not go with --rdma;" \
+            "accepted: TCP NICs only"
+    [[ ${queue:=20ms} =~ ^[0-9]{1,4}ms$ && $((10#${queue%ms})) -ge 1 &&
+        $((10#${queue%ms})) -le 1000 ]] ||
+        usage_error "up: --queue '$queue': accepted: 1ms to 1000ms"
+    queue=$((10#${queue%ms}))
+}
+
 # With --rdma, --nics and the rates are those of RDMA NICs, and there may be
 # TCP NICs beside them: --tcp-nics N, all of --tcp-rate R.
 parse_rdma() {
@@ -193,8 +212,11 @@ parse_rdma() {
 # Files that the nodes read when they start.
 write_identity() {
     local h i id
-    printf 'hosts=%s\nnics=%s\nrdma_nics=%s\nmtu=%s\nmode=%s\n' \
-        "$hosts" "$nics" "$rdma_nics" "$mtu" "$mode" >"$state/conf"
+    {
+        printf 'hosts=%s\nnics=%s\nrdma_nics=%s\nmtu=%s\nmode=%s\n' \
+            "$hosts" "$nics" "$rdma_nics" "$mtu" "$mode"
+        printf 'queue=%s\ndrops=%s\n' "$queue" "$drops"
+    } >"$state/conf"
     if [[ $gpus -gt 0 ]]; then
         printf 'gpus=%s\ncudasim=%s\n' "$gpus" "$cudasim" >>"$state/conf"
         echo "$topology_text" >"$state/topology"

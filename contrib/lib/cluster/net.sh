@@ -24,16 +24,17 @@ mgmt_addr() {
 #
 # The bucket is one millisecond of the rate, but holds two full frames: large
 # enough that a late timer loses no tokens, small enough that a stream after
-# a pause gets no visible amount for free. The queue holds 20 ms.
+# a pause gets no visible amount for free.
 shape_line() {
     local dev=$1 rate=$2 bits burst limit
-    if [[ $rate == none ]]; then
+    # A full queue of the host's own lets TCP wait; what the switch drops is lost.
+    if [[ $rate == none || ($drops -eq 1 && $dev == nic*) ]]; then
         echo "qdisc replace dev $dev root pfifo_fast"
         return
     fi
     bits=$(rate_bits "$rate")
     burst=$((bits / 8 / 1000))
-    limit=$((bits / 8 / 50))
+    limit=$((bits / 8 * queue / 1000))
     [[ $burst -ge $(min_burst) ]] || burst=$(min_burst)
     [[ $limit -ge $((8 * mtu)) ]] || limit=$((8 * mtu))
     echo "qdisc replace dev $dev root tbf rate ${bits}bit burst $burst" \
