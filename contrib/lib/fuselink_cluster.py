@@ -46,7 +46,7 @@ class Cluster:
     """
 
     def __init__(self, prefix=None, rates=None, hosts=2, name=None,
-                 rdma=False, topology="", queue="", drops=False):
+                 rdma=False, topology="", queue="", drops=False, mtu=""):
         self.owned = name is None
         self._watcher = None
         self._running = set()
@@ -57,6 +57,7 @@ class Cluster:
         self.topology = topology      # of emulated GPUs, "" for none
         self.queue = queue            # of a NIC, such as "20ms"
         self.drops = drops            # the switch drops what is too much
+        self.mtu = mtu                # of NICs
 
     def __enter__(self):
         if not self.owned:
@@ -72,6 +73,7 @@ class Cluster:
                    *(["--topology", self.topology] if self.topology else []),
                    *(["--queue", self.queue] if self.queue else []),
                    *(["--drops"] if self.drops else []),
+                   *(["--mtu", self.mtu] if self.mtu else []),
                    "--hosts", str(self.hosts),
                    "--rates", ",".join(self.rates),
                    timeout=300 if self.rdma else 60)

@@ -8,6 +8,7 @@ import sys
 from fuselink_cluster import Cluster, ClusterError
 
 from . import bars
+from . import calm
 from . import cases
 from . import catalogue
 from . import failure
@@ -30,8 +31,8 @@ def _parser():
                         help="cases to run (see --list); all: those of"
                         " TCP, rdma: those in a virtual machine with RDMA"
                         " NICs, skew: those with uneven load, gpu: those with"
-                        " memory of emulated GPUs; 'sizes' and 'failure' are"
-                        " commands of their own: see sizes --help")
+                        " memory of emulated GPUs; 'sizes', 'failure' and"
+                        " 'calm' are commands of their own: see sizes --help")
     parser.add_argument("--list", action="store_true",
                         help="list the cases and their bars")
     parser.add_argument("--rounds", type=int, metavar="N",
@@ -76,6 +77,8 @@ def _list():
     width = max(map(len, catalogue.BY_NAME))
     for case in catalogue.BY_NAME.values():
         print(f"{case.name:{width}}  {case.title}")
+    print(f"{'calm':{width}}  whether a NIC is given up where none fails, see"
+          " calm --help")
     print(f"{'failure':{width}}  what a cut NIC costs, see failure --help")
     print(f"{'sizes':{width}}  all sizes of several patterns, see sizes --help")
 
@@ -178,6 +181,8 @@ def main():
             return sizes.run(sys.argv[2:])
         if sys.argv[1:2] == ["failure"]:
             return failure.run(sys.argv[2:])
+        if sys.argv[1:2] == ["calm"]:
+            return calm.run(sys.argv[2:])
         return _run(_parser().parse_args())
     except (BenchError, ClusterError) as error:
         progress(f"bench: {error}")

@@ -26,9 +26,11 @@ class LiveJob:
         self._changed = threading.Condition()
         self._arrivals = []    # (seconds since 1970, bytes in all)
         self._messages = []    # {nic: bytes} of each time it was asked
+        self._words = {}       # {other word: what was with it}
         self._ended = False    # it has said so
         self._closed = False   # it says no more
         self._said = []
+        self._printed = []     # beside its own words
         self._readers = [threading.Thread(target=each, daemon=True)
                          for each in (self._read, self._listen)]
         for reader in self._readers:
@@ -63,6 +65,21 @@ class LiveJob:
         self._wait(lambda: len(self._messages) > number, _START_S,
                    "does not say which NICs have its messages")
         return self._messages[number]
+
+    def wait_for(self, word, seconds):
+        """Until it has said a word, and with that what."""
+        self._wait(lambda: word in self._words, seconds,
+                   f"does not say {word}")
+        return self._words[word]
+
+    def pid(self):
+        """Of the last rank."""
+        return int(self.wait_for("BENCH-PID", _START_S))
+
+    def lines(self):
+        """What its processes and libraries have said."""
+        with self._changed:
+            return self._printed + self._said
 
     def wait_for_arrival(self, after, seconds):
         """Whether something arrives after this moment."""
@@ -120,6 +137,10 @@ class LiveJob:
                                            for nic, count in pairs})
                 elif word == "BENCH-END":
                     self._ended = True
+                elif word.startswith("BENCH-"):
+                    self._words[word] = rest
+                else:
+                    self._printed.append(line)
                 self._changed.notify_all()
         with self._changed:
             self._closed = True

@@ -1,14 +1,18 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 
-/* usage: failure [--alltoallv | --put] [--size BYTES] [--window N] [NIC...]
+/* usage: failure [--alltoallv | --hotspot | --put] [--size BYTES] [--window N]
+ *                [--compute SECONDS] [NIC...]
  *
  * Moves data until it is told to stop, while others pull cables: a stream of
- * messages from the first half of the ranks to the second, MPI_Alltoallv, or from
- * the first half MPI_Put of `window` blocks and a flush. All data is checked. The
- * last rank prints a line for each message or call, and of puts, of whose arrival
- * only their origin is told, rank 0 for each flush:
+ * messages from the first half of the ranks to the second, MPI_Alltoallv, in which
+ * with --hotspot only the last rank gets `size` bytes of each, and others next to
+ * nothing, or from the first half MPI_Put of `window` blocks and a flush. All data
+ * is checked. The last rank prints a line for each message or call, and of puts, of
+ * whose arrival only their origin is told, rank 0 for each flush; and the last rank
+ * its process before the first:
  *
  *     BENCH-AT SECONDS BYTES      since 1970; what has come in all, to one host
+ *     BENCH-PID NUMBER
  *
  * Rank 0 takes orders from standard input, a letter each: `m` finds out which NICs
  * carry short messages, `q` or the end of the input ends the program. Either way
@@ -18,6 +22,13 @@
  * windows may have connections of their own:
  *
  *     BENCH-MESSAGES NIC=BYTES...
+ *
+ * `c`, not of puts, has the last rank compute for so many seconds, without a call of
+ * MPI. It says
+ * when it begins and ends:
+ *
+ *     BENCH-COMPUTES
+ *     BENCH-COMPUTED
  *
  * The last line is BENCH-END. */
 
@@ -38,6 +49,7 @@ enum {
 
 typedef enum {
     FAILURE_GO_ON,
+    FAILURE_COMPUTE,
     FAILURE_MEASURE,
     FAILURE_QUIT
 } failure_order_t;
@@ -51,6 +63,8 @@ typedef struct {
     int         rank, ranks;
     size_t      size;
     int         window;
+    int         hotspot;
+    double      compute; /* seconds */
     char        **nics;
     int         num_nics;
     char        *out, *in;
@@ -60,6 +74,18 @@ typedef struct {
     unsigned    sent, received; /* messages or calls; blocks that were put */
     MPI_Win     win; /* of `in`; MPI_WIN_NULL without --put */
 } failure_t;
+
+static int failure_is_last(const failure_t *self)
+{
+    return self->rank == self->ranks - 1;
+}
+
+/* Of a message to this rank. */
+static size_t failure_size(const failure_t *self, int to)
+{
+    return (self->hotspot && (to != self->ranks - 1)) ?
+           2 * sizeof(failure_head_t) : self->size;
+}
 
 static void failure_print_arrival(failure_t *self)
 {
@@ -88,7 +114,8 @@ static failure_order_t failure_next_order(void)
             return FAILURE_QUIT;
         }
     } while (letter == '\n');
-    return (letter == 'm') ? FAILURE_MEASURE : FAILURE_QUIT;
+    return (letter == 'm') ? FAILURE_MEASURE :
+           (letter == 'c') ? FAILURE_COMPUTE : FAILURE_QUIT;
 }
 
 static void failure_fill(const failure_t *self, char *message, int to,
@@ -97,8 +124,9 @@ static void failure_fill(const failure_t *self, char *message, int to,
     failure_head_t head = {.order = order};
 
     memcpy(message, &head, sizeof(head));
-    bench_pattern_fill(message + sizeof(head), self->size - sizeof(head),
-                       self->rank, to, number);
+    bench_pattern_fill(message + sizeof(head),
+                       failure_size(self, to) - sizeof(head), self->rank, to,
+                       number);
 }
 
 /* The order that was with it. */
@@ -108,9 +136,28 @@ static failure_order_t failure_check(const failure_t *self, const char *message,
     failure_head_t head;
 
     memcpy(&head, message, sizeof(head));
-    bench_pattern_check(message + sizeof(head), self->size - sizeof(head), from,
+    bench_pattern_check(message + sizeof(head),
+                        failure_size(self, self->rank) - sizeof(head), from,
                         self->rank, number);
     return head.order;
+}
+
+/* Whether an order is one after which data moves on. */
+static failure_order_t failure_obey(const failure_t *self, failure_order_t order)
+{
+    double until = bench_clock() + self->compute;
+
+    if (order != FAILURE_COMPUTE) {
+        return order;
+    }
+    if (failure_is_last(self)) {
+        printf("BENCH-COMPUTES\n");
+        fflush(stdout);
+        while (bench_clock() < until) {}
+        printf("BENCH-COMPUTED\n");
+        fflush(stdout);
+    }
+    return FAILURE_GO_ON;
 }
 
 /* Rank 0 tells the other senders, who are in its host. */
@@ -140,7 +187,7 @@ static failure_order_t failure_send(failure_t *self, MPI_Comm senders)
         if (order == FAILURE_GO_ON) {
             told  = failure_agree(senders, (self->rank == 0) ?
                                            failure_next_order() : 0);
-            order = told;
+            order = failure_obey(self, told);
         } else {
             left--;
         }
@@ -181,7 +228,7 @@ static failure_order_t failure_receive(failure_t *self)
             complete[next] = 0;
             posted--;
             if (order == FAILURE_GO_ON) {
-                order = told;
+                order = failure_obey(self, told);
             }
             if (order != FAILURE_GO_ON) {
                 /* This one was posted before the order was seen: with it there
@@ -204,21 +251,23 @@ static failure_order_t failure_receive(failure_t *self)
 /* Each rank sends to all: those of the other host must cross the network. */
 static failure_order_t failure_exchange(failure_t *self)
 {
-    int *counts           = bench_buffer(self->ranks * sizeof(*counts), 0);
+    int *sent             = bench_buffer(self->ranks * sizeof(*sent), 0);
+    int *received         = bench_buffer(self->ranks * sizeof(*received), 0);
     int *offsets          = bench_buffer(self->ranks * sizeof(*offsets), 0);
     failure_order_t order = FAILURE_GO_ON, told;
     int i;
 
     for (i = 0; i < self->ranks; ++i) {
-        counts[i]  = self->size;
-        offsets[i] = i * self->size;
+        sent[i]     = failure_size(self, i);
+        received[i] = failure_size(self, self->rank);
+        offsets[i]  = i * self->size;
     }
     while (order == FAILURE_GO_ON) {
         told = (self->rank == 0) ? failure_next_order() : FAILURE_GO_ON;
         for (i = 0; i < self->ranks; ++i) {
             failure_fill(self, self->out + offsets[i], i, self->sent, told);
         }
-        MPI_Alltoallv(self->out, counts, offsets, MPI_CHAR, self->in, counts,
+        MPI_Alltoallv(self->out, sent, offsets, MPI_CHAR, self->in, received,
                       offsets, MPI_CHAR, MPI_COMM_WORLD);
         failure_print_arrival(self);
         for (i = 0; i < self->ranks; ++i) {
@@ -227,10 +276,12 @@ static failure_order_t failure_exchange(failure_t *self)
                 order = told;
             }
         }
+        order = failure_obey(self, order);
         self->sent++;
     }
     free(offsets);
-    free(counts);
+    free(received);
+    free(sent);
     return order;
 }
 
@@ -360,6 +411,19 @@ static void failure_find_messages(failure_t *self)
     free(before);
 }
 
+/* What comes to the last rank's host from the other with each call, or message of
+ * the stream. */
+static double failure_per_step(const failure_t *self, int alltoallv)
+{
+    double total = 0;
+    int i;
+
+    for (i = self->ranks / 2; alltoallv && (i < self->ranks); ++i) {
+        total += failure_size(self, i);
+    }
+    return (alltoallv ? total : self->size) * self->ranks / 2;
+}
+
 static size_t failure_number(const char *name, const char *text, double most)
 {
     char *end;
@@ -375,7 +439,8 @@ static size_t failure_number(const char *name, const char *text, double most)
 
 int main(int argc, char **argv)
 {
-    failure_t self    = {.size = 1000000, .window = 8, .win = MPI_WIN_NULL};
+    failure_t self    = {.size = 1000000, .window = 8, .compute = 1,
+                         .win = MPI_WIN_NULL};
     int alltoallv     = 0, put = 0;
     MPI_Comm halves;
     failure_order_t order;
@@ -389,13 +454,18 @@ int main(int argc, char **argv)
             alltoallv = 1;
         } else if (strcmp(argv[i], "--put") == 0) {
             put = 1;
+        } else if (strcmp(argv[i], "--hotspot") == 0) {
+            alltoallv = self.hotspot = 1;
+        } else if ((strcmp(argv[i], "--compute") == 0) && (i + 1 < argc)) {
+            self.compute = failure_number("--compute", argv[++i], 1e5);
         } else if ((strcmp(argv[i], "--size") == 0) && (i + 1 < argc)) {
             self.size = failure_number("--size", argv[++i], 1e8);
         } else if ((strcmp(argv[i], "--window") == 0) && (i + 1 < argc)) {
             self.window = failure_number("--window", argv[++i], 64);
         } else {
             fprintf(stderr, "bench: failure: '%s': accepted: --alltoallv,"
-                    " --put, --size BYTES, --window N, NIC...\n", argv[i]);
+                    " --hotspot, --put, --size BYTES, --window N,"
+                    " --compute SECONDS, NIC...\n", argv[i]);
             MPI_Abort(MPI_COMM_WORLD, 2);
         }
     }
@@ -411,13 +481,16 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
 
-    /* Half of the ranks is in each host, and half of what a call moves to the last
-     * one's host comes from the other. */
+    if (failure_is_last(&self)) {
+        printf("BENCH-PID %d\n", (int)getpid());
+        fflush(stdout);
+    }
+
+    /* Half of the ranks is in each host. */
     parts         = alltoallv ? self.ranks : self.window;
     areas         = put ? FAILURE_AREAS : 1;
     self.reporter = put ? 0 : self.ranks - 1;
-    self.per_step = alltoallv ? (double)self.size * self.ranks * self.ranks / 4 :
-                                (double)self.size * self.ranks / 2;
+    self.per_step = failure_per_step(&self, alltoallv);
     if (put) {
         self.per_step *= self.window;
     }

@@ -1,0 +1,87 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""What contrib/bench says of NICs that do not fail: of results that are made up,
+of real jobs with tiny settings, and of one whose NIC does fail."""
+
+import re
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from fuselink_bench.calm_cases import Case
+from fuselink_bench.calm_jobs import CalmJob
+from fuselink_bench.calm_report import Calm, Rested
+
+from .hosts import Background
+from .report import expect
+
+_FINE = {"seconds": 2.0, "bytes": 2e8, "longest_gap": 0.01, "lost": 7,
+         "timeouts": 1, "warnings": [], "notes": [], "given_up": 0,
+         "path_breaks": 0, "message_moves": 0, "resent_bytes": 0,
+         "sent": 2.02e8}
+_LIMIT_S = 60.0
+
+
+def what_is_an_alarm(_hosts):
+    expect(not Calm("fine", [_FINE, _FINE]).misses(), "two fine jobs")
+    for more in ({"given_up": 1}, {"path_breaks": 1}, {"message_moves": 1},
+                 {"resent_bytes": 1}, {"warnings": ["UCX  WARN  x"]},
+                 {"failure": "it hung"}):
+        misses = Calm("bad", [_FINE, _FINE | more]).misses()
+        expect(len(misses) == 1, more, misses)
+    expect(Calm("none", []).misses(), "nothing was run")
+    expect(not Rested("fine", [_FINE]).misses(), "headers")
+    expect(Rested("twice", [_FINE | {"sent": 2.2e8}]).misses(), "sent twice")
+
+
+def calm_jobs(hosts):
+    """Jobs on NICs that do not fail, and receivers that rest."""
+    with tempfile.TemporaryDirectory() as name:
+        done = subprocess.run(
+            [hosts.source / "contrib/bench/run", "calm", "--minutes", "0.1",
+             "--queues", "50", "--drops", "no", "--rates", "50mbit",
+             "--stopped", "3", "--folder", Path(name) / "said", "--table",
+             Path(name) / "table.md", "--build-dir", hosts.programs],
+            capture_output=True, text=True, timeout=300, check=False)
+        expect(done.returncode == 0, *vars(done).values())
+        table = (Path(name) / "table.md").read_text(encoding="utf-8")
+    expect(done.stdout.startswith(table.rstrip())
+           and done.stdout.endswith("no false alarm\n"), done.stdout)
+    rows = [row.split(" | ") for row in re.findall(r"^\| (.*) \|$", table,
+                                                   re.M)]
+    moved = [row for row in rows if row[1] == "50mbit"]
+    rested = [row for row in rows if row[1] == "3 s"]
+    expect(len(moved) == 2 and len(rested) == 2, table)
+    for row in moved:
+        expect(row[4] == "1" and float(row[6]) > 0
+               and set(row[10:]) == {"0"}, row)
+    for row in rested:
+        expect(row[2] == "1" and float(row[5]) >= 2900
+               and set(row[8:14]) == {"0"}, row)
+
+
+def a_cut_is_an_alarm(hosts):
+    """A NIC that does fail is counted as one that was given up."""
+    job = CalmJob(hosts.cluster, hosts.programs)
+
+    def sent():
+        return sum(each["tx"]
+                   for each in hosts.cluster.counters()["host0"].values())
+
+    before, end = sent(), time.monotonic() + _LIMIT_S
+    with Background(lambda: job.run(Case("alltoallv", "", 0, False),
+                                    6)) as running:
+        while sent() < before + 20e6:
+            expect(running.running() and time.monotonic() < end,
+                   "the job moves nothing", job.lines)
+        hosts.cable(1, 2, "silent")
+    hosts.cable(1, 2, "speaking")
+    misses = Calm("cut", [job.result]).misses()
+    expect(job.result["given_up"] >= 1 and job.result["resent_bytes"] > 0
+           and job.result["warnings"] and "failure" not in job.result
+           and len(misses) >= 3, job.result, misses)
+    expect(any("tcp/nic2" in line for line in job.result["warnings"]),
+           job.result["warnings"])
+
+
+CASES = [what_is_an_alarm, calm_jobs, a_cut_is_an_alarm]
