@@ -28,6 +28,10 @@ class ClusterError(Exception):
 class JobTimeout(ClusterError):
     """A job was ended because it took too long."""
 
+    def __init__(self, text, output=""):
+        super().__init__(text)
+        self.output = output      # what it had said
+
 
 def clean_environment(extra=None):
     """The caller's environment without settings of UCX and Open MPI."""
@@ -139,8 +143,10 @@ class Cluster:
         self._running.add(process)
         try:
             out, err = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            raise JobTimeout(f"no end within {timeout:.0f} s") from None
+        except subprocess.TimeoutExpired as error:
+            said = b"".join(filter(None, (error.stdout, error.stderr)))
+            raise JobTimeout(f"no end within {timeout:.0f} s",
+                             said.decode(errors="replace")) from None
         finally:
             end(process)
             self._running.discard(process)

@@ -11,6 +11,7 @@ from fuselink_cluster import Cluster, ClusterError, fuselink_missing
 
 from . import suite as suites
 from . import testlist
+from .cuts import Cuts, NoCuts
 from .errors import ConformanceError
 from .runner import Runner, Tally
 
@@ -46,6 +47,10 @@ def _parser():
                         " stock UCX is tcp, with --rdma rc")
     parser.add_argument("--rdma", action="store_true",
                         help="RDMA NICs, in a virtual machine")
+    parser.add_argument("--cuts", type=float, metavar="SECONDS",
+                        help="so often a random NIC is cut, for half of that"
+                        " time, while the programs run over fuselink; stock"
+                        " UCX is not run")
     parser.add_argument("--jobs", type=int, metavar="N",
                         default=os.cpu_count(),
                         help="programs that run at once (default: cores)")
@@ -73,6 +78,13 @@ def _entries(suite, options):
 
 def _transports(options):
     stock = "rc" if options.rdma else "tcp"
+    if options.cuts is not None:
+        if options.rdma or options.tls == stock:
+            raise ConformanceError("--cuts: accepted without --rdma, and with"
+                                   " --tls fuselink or both")
+        if options.cuts < 0.2:
+            raise ConformanceError(f"--cuts {options.cuts}: at least 0.2")
+        return ["fuselink"]
     if options.tls == "both":
         return [stock, "fuselink"]
     if options.tls not in (stock, "fuselink"):
@@ -105,9 +117,12 @@ def _run(options):
             missing = fuselink_missing(cluster)
             if missing:
                 raise ConformanceError(missing)
-        runner = Runner(cluster, suite, options.jobs,
-                        Path(options.build_dir) / "logs")
-        runner.run(entries, transports, tally)
+        with (Cuts(cluster, options.cuts) if options.cuts
+              else NoCuts()) as cuts:
+            runner = Runner(cluster, suite, options.jobs,
+                            Path(options.build_dir) / "logs", cuts)
+            runner.run(entries, transports, tally)
+        cuts.check(tally)
     tally.close()
     return 1 if tally.failed else 0
 

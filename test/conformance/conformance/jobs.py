@@ -59,7 +59,7 @@ class Job:
             status, out, err = self._cluster.mpirun(
                 [*words, str(program), *entry.args], env, limit)
         except JobTimeout as error:
-            return Outcome(False, str(error), timed_out=True)
+            return Outcome(False, str(error), error.output, timed_out=True)
         return _judge(status, out, err)
 
 

@@ -41,11 +41,12 @@ class Tally:
 
 
 class Runner:
-    def __init__(self, cluster, suite, concurrent, logs):
+    def __init__(self, cluster, suite, concurrent, logs, cuts):
         self._cluster = cluster
         self._suite = suite
         self._concurrent = concurrent
         self._logs = logs
+        self._cuts = cuts
         logs.mkdir(parents=True, exist_ok=True)
 
     def run(self, entries, transports, tally):
@@ -96,10 +97,12 @@ class Runner:
         return ""
 
     def _run_one(self, entry, transport):
+        begin = time.time()
         outcome = Job(self._cluster, transport).run(
             entry, self._suite.program(entry))
         if not outcome.passed:
-            self._log(entry, transport, outcome)
+            self._log(entry, transport, outcome,
+                      self._cuts.during(begin, time.time()))
         return outcome
 
     def _run_all(self, entries, transport):
@@ -136,11 +139,12 @@ class Runner:
                          for nic, count in sent.items()))
         return outcomes, sent
 
-    def _log(self, entry, transport, outcome):
+    def _log(self, entry, transport, outcome, cuts):
         file = re.sub(r"[^\w.=-]+", "_", entry.name)[:120]
         path = self._logs / f"{file}.{transport}.log"
-        path.write_text(f"{entry.name}: {outcome.reason}\n\n{outcome.output}",
-                        encoding="utf-8")
+        told = "".join(f"cut: {cut}\n" for cut in cuts)
+        path.write_text(f"{entry.name}: {outcome.reason}\n{told}\n"
+                        f"{outcome.output}", encoding="utf-8")
 
 
 def _check_nics(sent, tally):
