@@ -14,6 +14,8 @@ constexpr sched::Nanos kEnd = sched::Nanos::millis(1000);
 /* The first backoff, ms. Each is twice as long as the one before, up to 4 s. */
 constexpr int64_t  kBackoff     = 500;
 constexpr unsigned kMostDoubles = 3;
+/* From so many breaks in a row nobody waits for a path. */
+constexpr unsigned kOftenBroken = 2;
 /* A peer has failed when all paths have broken so often in a row. */
 constexpr unsigned kMostBreaks = 4;
 
@@ -270,6 +272,16 @@ void PathRecovery::revive(sched::Nanos now)
             --broken_;
         }
     }
+}
+
+bool PathRecovery::may_be_back() const
+{
+    return std::any_of(paths_.begin(), paths_.end(), [](const auto &path) {
+        return path->state == Path::State::Broken ||
+               path->state == Path::State::Draining ||
+               (path->state == Path::State::Backoff &&
+                path->recovery.breaks < kOftenBroken);
+    });
 }
 
 bool PathRecovery::backs_off() const

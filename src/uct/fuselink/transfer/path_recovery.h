@@ -85,6 +85,9 @@ public:
 
     /** Some path broke and has not been connected again. */
     bool active() const { return broken_ != 0; }
+    /** Such a path may carry again soon: it did not break once more when it was tried
+     *  again. */
+    bool may_be_back() const;
     /** Brings those on that are broken. Not from a rail's callback. False if the
      *  peer has to be given up, which is said. */
     bool advance();
