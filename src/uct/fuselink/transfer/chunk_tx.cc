@@ -218,7 +218,7 @@ void ChunkTx::done(Chunk &chunk)
         connection_.fail(status);
     }
     transfers_.part_ended(transfer);
-    pump_.chunk_ended();
+    pump_.room_again();
 }
 
 void ChunkTx::on_put(uct_completion_t *comp)

@@ -20,9 +20,9 @@ public:
     /** The same, if no other connection waits for room on our NICs: those come
      *  first. */
     virtual void room_again() = 0;
-    /** A chunk has ended: room_again(), after what is to be said if it was the
-     *  last. */
-    virtual void chunk_ended() = 0;
+    /** A transfer has ended, whatever ended it: what is to be said if it was the last
+     *  is said from the next progress on. Nothing happens in here. */
+    virtual void transfer_ended() = 0;
     /** What is next waits for room that other connections have now. */
     virtual void await_room() = 0;
     /** What is next waits for a path that is whole. */

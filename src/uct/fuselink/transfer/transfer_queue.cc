@@ -26,6 +26,7 @@ void TransferQueue::remove(Transfer &transfer)
         keys_.drop_key_request(transfer.key_token);
     }
     free_.push_back(&transfer);
+    pump_.transfer_ended();
 }
 
 ucs_status_t TransferQueue::begin(Transfer::Kind kind, PeerUser &user,
@@ -168,7 +169,7 @@ void TransferQueue::stop(Transfer &transfer, ucs_status_t status)
     drop_unassigned(transfer);
     if (!connection_.failed()) {
         /* It may have been what the others waited behind, and nothing tells of
-         * what it waited for any more. Or it was the last one. */
+         * what it waited for any more. */
         pump_.pump_later();
     }
     end_if_over(transfer);

@@ -87,10 +87,11 @@ void TxLoop::look_at_end()
     }
 }
 
-void TxLoop::chunk_ended()
+void TxLoop::transfer_ended()
 {
-    look_at_end();
-    room_again();
+    if (ucs_unlikely(selector_.load_query().asked())) {
+        pump_later();
+    }
 }
 
 void TxLoop::starve()

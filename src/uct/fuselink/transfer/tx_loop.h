@@ -48,7 +48,7 @@ public:
         connection_.defer();
     }
     void room_again() override;
-    void chunk_ended() override;
+    void transfer_ended() override;
     void await_room() override { room_.wait(*this); }
     void starve() override;
     bool idle() const override
