@@ -13,7 +13,7 @@ public:
     using Message = std::vector<uint8_t>;
 
     explicit FakeConnection(uint32_t session = 7, uint64_t uuid = 0xabc)
-        : Connection(uuid, session)
+        : Connection(uuid, session, calls)
     {
     }
 
@@ -43,6 +43,7 @@ public:
         return message;
     }
 
+    fuselink::UserCalls  calls; /* not used before it is there */
     unsigned             deferred = 0;
     std::vector<Message> sent;
 };

@@ -116,6 +116,40 @@ TEST_F(PendingQueueTest, WhatComesWaitsBehindThem)
     EXPECT_EQ(queue.admission(), UCS_OK);
 }
 
+/* What a request begins may end something else, whose user begins more: that is not
+ * the request's, and others wait. */
+TEST_F(PendingQueueTest, WhatACompletionBeginsInARequestWaitsBehindTheOthers)
+{
+    struct End {
+        uct_completion_t      comp; /* first */
+        std::function<void()> call;
+    } end{};
+    Request      b = note(2), c = note(3);
+    ucs_status_t inside = UCS_OK, after = UCS_ERR_LAST;
+    end.comp.count = 1;
+    end.comp.func  = [](uct_completion_t *comp) {
+        reinterpret_cast<End *>(comp)->call();
+    };
+    end.call = [&] {
+        inside = queue.admission();
+        EXPECT_FALSE(queue.in_request());
+        EXPECT_EQ(queue.add(one, &c.req), UCS_OK);
+    };
+    Request a([&] {
+        called.push_back(1);
+        conn.complete(&end.comp, UCS_OK);
+        after = queue.admission();
+        return UCS_OK;
+    });
+    ASSERT_EQ(queue.add(one, &a.req), UCS_OK);
+    ASSERT_EQ(queue.add(one, &b.req), UCS_OK);
+    room();
+    EXPECT_EQ(inside, UCS_ERR_NO_RESOURCE);
+    EXPECT_EQ(after, UCS_OK);
+    EXPECT_EQ(called, (std::vector<int>{1, 2, 3}));
+    EXPECT_FALSE(queue.in_request());
+}
+
 TEST_F(PendingQueueTest, StopsWhereThereIsNoRoomAgain)
 {
     unsigned tries = 0;

@@ -3,6 +3,7 @@
 #define FUSELINK_CONN_CONNECTION_H
 
 #include "../ucx.h"
+#include "user_calls.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +20,10 @@ namespace fuselink {
 class Connection {
 public:
     /** @param uuid    the other process's interface
-     *  @param session our number for this connection, never 0 */
-    Connection(uint64_t uuid, uint32_t session)
-        : uuid_(uuid), session_(session)
+     *  @param session our number for this connection, never 0
+     *  @param calls   of the worker; outlives this */
+    Connection(uint64_t uuid, uint32_t session, UserCalls &calls)
+        : uuid_(uuid), session_(session), calls_(calls)
     {
     }
     Connection(const Connection &)            = delete;
@@ -51,6 +53,16 @@ public:
                               const void *body = nullptr,
                               size_t body_length = 0) = 0;
 
+    /** Tells a user that an operation has ended. He may begin others, and destroy
+     *  endpoints. */
+    void complete(uct_completion_t *comp, ucs_status_t status) const
+    {
+        const UserCalls::Inside inside(calls_, nullptr);
+        uct_invoke_completion(comp, status);
+    }
+    /** See UserCalls. */
+    UserCalls &calls() const { return calls_; }
+
 protected:
     ~Connection() = default;
 
@@ -59,6 +71,7 @@ protected:
 private:
     const uint64_t uuid_;
     const uint32_t session_;
+    UserCalls     &calls_;
 };
 
 } // namespace fuselink

@@ -66,7 +66,7 @@ void LaneOps::end(LaneOp &op, ucs_status_t status)
     release(op);
     end_user_op(user, conn_);
     if (told != nullptr) {
-        uct_invoke_completion(told, status);
+        conn_.complete(told, status);
     }
     order_.end_op(epoch);
 }

@@ -384,7 +384,7 @@ void OrderTracker::flush_step(FlushOp *op, ucs_status_t status)
     ucs_status_t result    = op->status;
     delete op;
     if (user != nullptr) {
-        uct_invoke_completion(user, result);
+        conn_.complete(user, result);
     }
 }
 
@@ -400,7 +400,7 @@ void OrderTracker::end_flush(FlushOp *op, ucs_status_t status)
         flushes_.erase(std::find(flushes_.begin(), flushes_.end(), op));
         delete op;
     }
-    uct_invoke_completion(user, status);
+    conn_.complete(user, status);
 }
 
 void OrderTracker::end_flushes(const PeerUser *user, ucs_status_t status)

@@ -28,9 +28,9 @@ ucs_status_t PendingQueue::admission()
         return conn_.failure();
     }
     order_.look_at_fence();
-    /* The requests that are being dispatched are those that others wait for. */
+    /* A request that is being called is what others wait for. */
     unsigned counted = channel_.obstacles();
-    if (dispatching_) {
+    if (in_request()) {
         counted &= ~unsigned{ControlChannel::kQueued};
     }
     return counted == 0 ? UCS_OK : UCS_ERR_NO_RESOURCE;
@@ -88,6 +88,7 @@ void PendingQueue::dispatch()
         return; /* a request ended something; the outer loop goes on */
     }
     dispatching_ = true;
+    const UserCalls::Inside inside(conn_.calls(), &conn_);
     for (size_t i = 0; i < users_.size(); ++i) {
         PeerUser *user = users_[i];
         while (!ucs_queue_is_empty(&user->pending) &&

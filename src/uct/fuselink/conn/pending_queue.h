@@ -45,8 +45,8 @@ public:
 
     /** Calls what waits, as far as it may begin. */
     void dispatch();
-    /** A request is being called. */
-    bool dispatching() const { return dispatching_; }
+    /** What the program begins now, a request begins that has waited here. */
+    bool in_request() const { return conn_.calls().in_request_of(conn_); }
 
     /** A fence: what waits is before it. */
     void note_fence();

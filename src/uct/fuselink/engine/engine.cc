@@ -91,6 +91,7 @@ PeerContext Engine::peer_context()
             .connect_timer = connect_timer_,
             .messages      = messages_,
             .seen_timer    = seen_timer_,
+            .calls         = user_calls_,
             .bulk          = bulk_context(),
             .registry      = peers_,
             .deferred      = peers_,

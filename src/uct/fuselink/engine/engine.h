@@ -159,6 +159,7 @@ private:
     ConnectTimer    connect_timer_{host_};
     MessageMemory   messages_;
     SeenTimer       seen_timer_{host_};
+    UserCalls       user_calls_;
     sched::Rotation rotation_;
     Watching        watching_;
     PeerTable       peers_;

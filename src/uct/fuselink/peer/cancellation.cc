@@ -54,7 +54,7 @@ void Cancellation::check()
         std::vector<uct_completion_t *> cancels;
         cancels.swap(user->cancels);
         for (uct_completion_t *comp : cancels) {
-            uct_invoke_completion(comp, UCS_OK);
+            conn_.complete(comp, UCS_OK);
         }
         i = SIZE_MAX; /* endpoints may have gone: start over */
     }

@@ -7,7 +7,7 @@ namespace fuselink {
 
 Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session,
            wire::Token token)
-    : Connection(uuid, session), deferred_(context.deferred),
+    : Connection(uuid, session, context.calls), deferred_(context.deferred),
       channel_(*this, context.rails.uuid(), token, context.messages,
                context.seen_timer, *this),
       order_(*this, channel_, *this), pending_(*this, channel_, order_),
@@ -94,7 +94,7 @@ ucs_status_t Peer::flush(PeerUser *user, unsigned flags, uct_completion_t *comp)
         return cancellation_.begin(*user, comp);
     }
     return user == nullptr ? flush_all() :
-                             order_.flush(user, comp, pending_.dispatching());
+                             order_.flush(user, comp, pending_.in_request());
 }
 
 /* As with UCX's TCP: that of an endpoint waits until the peer has handled its
@@ -108,8 +108,8 @@ ucs_status_t Peer::flush_all()
         return failed() ? failure() : UCS_ERR_NO_RESOURCE;
     }
     return channel_.ep() != nullptr && channel_.rail()->traits().stream ?
-               order_.flush_written(pending_.dispatching()) :
-               order_.flush(nullptr, nullptr, pending_.dispatching());
+               order_.flush_written(pending_.in_request()) :
+               order_.flush(nullptr, nullptr, pending_.in_request());
 }
 
 ucs_status_t Peer::fence(bool of_interface)

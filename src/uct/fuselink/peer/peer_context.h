@@ -5,6 +5,7 @@
 #include "../conn/message_log.h"
 #include "../conn/peer_registry.h"
 #include "../conn/seen_timer.h"
+#include "../conn/user_calls.h"
 #include "../host/host.h"
 #include "../load/load_view.h"
 #include "../memory/region.h"
@@ -54,6 +55,7 @@ struct PeerContext {
     ConnectTimer     &connect_timer;
     MessageMemory    &messages;
     SeenTimer        &seen_timer;
+    UserCalls        &calls;
     BulkContext       bulk;
     PeerRegistry     &registry;
     DeferredPeers    &deferred;

@@ -20,7 +20,7 @@ void OpenGets::end(Get &get, ucs_status_t status)
     table_.end(get);
     end_user_op(user, conn_);
     if (comp != nullptr) {
-        uct_invoke_completion(comp, status);
+        conn_.complete(comp, status);
     }
     order_.end_op(epoch);
 }

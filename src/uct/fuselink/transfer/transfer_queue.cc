@@ -185,7 +185,7 @@ void TransferQueue::finish(Transfer &transfer)
     if (done.kind != Transfer::Kind::ServeGet) {
         owner_.user_op_ended(done.user);
         if (done.comp != nullptr) {
-            uct_invoke_completion(done.comp, done.status);
+            connection_.complete(done.comp, done.status);
         }
         owner_.end_op(done.epoch);
         return;
