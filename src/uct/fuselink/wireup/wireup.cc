@@ -95,6 +95,7 @@ ucs_status_t Wireup::connect_now(bool may_wait)
         uct_ep_h    ep        = nullptr;
         order.note_tried(current_);
         if (!has_link(*candidate.rail, candidate.remote.index)) {
+            may_wait = true; /* it may be back: nobody has refused */
             continue;
         }
         since_              = host_.now();
