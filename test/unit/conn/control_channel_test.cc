@@ -282,6 +282,28 @@ TEST_F(ControlChannelTest, AnAnswerTellsItAsWell)
     EXPECT_EQ(header.seen, 1u);
 }
 
+/* It may have come over an earlier lane, and never go again. */
+TEST_F(ControlChannelTest, WhatWaitsHasToldNothing)
+{
+    FakeLane next;
+    next.room  = 1; /* for the hello */
+    next.tells = false;
+    send(1);
+    begin_lane(channel, next, rail);
+    EXPECT_TRUE(channel.take(1, 0, 0, 100));
+    channel.look_for_room(); /* in vain */
+    fuselink::wire::ControlHeader header{};
+    header.seen = 1;
+    channel.on_seen(header);
+    parts.timer.tell_all();
+    next.room = 1;
+    channel.look_for_room();
+    ASSERT_EQ(next.taken.size(), 1u);
+    memcpy(&header, next.taken[0].data(), sizeof(header));
+    EXPECT_EQ(header.type, static_cast<uint8_t>(ControlType::Seen));
+    EXPECT_EQ(header.seen, 1u);
+}
+
 /* Its peer sends it on another lane once more, and says with it what it has had. */
 TEST_F(ControlChannelTest, ARepeatedMessageAcknowledges)
 {

@@ -231,17 +231,19 @@ void ControlChannel::stamp(void *head) const
     memcpy(head, &header, sizeof(header));
 }
 
-/* A message of the log is about to go: fills in what is of now. */
+/* A message of the log is about to go: fills in what is of now. The peer is told of
+ * what came when the lane has taken it: what waits may never go, if an earlier lane has
+ * brought it. */
 void ControlChannel::refresh(uint8_t am_id, char *bytes)
 {
     if (am_id == kUser) {
         auto *header = reinterpret_cast<wire::UserHeader *>(bytes);
         header->lane = lane_.number;
-        header->seen = order_.tell();
+        header->seen = order_.next();
     } else {
         auto *header      = reinterpret_cast<wire::ControlHeader *>(bytes);
         header->lane      = lane_.number;
-        header->seen      = order_.tell();
+        header->seen      = order_.next();
         header->confirmed = again_.confirmed;
     }
 }
@@ -310,6 +312,7 @@ bool ControlChannel::send_next()
         status = status == UCS_INPROGRESS ? UCS_OK : status;
     }
     if (ucs_likely(status == UCS_OK)) {
+        order_.tell();
         log_.note_sent();
         return true;
     }
@@ -415,6 +418,7 @@ bool ControlChannel::send_hello()
     if (has(kConnecting)) {
         return false; /* it failed: the next one says it anew */
     }
+    order_.tell();
     hello_.clear();
     lane_.taken = true;
     return true;

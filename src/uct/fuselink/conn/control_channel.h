@@ -403,7 +403,7 @@ inline void ControlChannel::am_short(uint8_t id, uint64_t header,
         const size_t size  = sizeof(wire::UserHeader) + sizeof(header) + length;
         char        *bytes = log_.reserve(size);
         const wire::UserHeader own{id, lane_.number, peer_token_, log_.next_number(),
-                                   order_.tell()};
+                                   order_.next()};
         uint64_t first;
         memcpy(&first, &own, sizeof(first));
         memcpy(bytes, &first, sizeof(first));
@@ -420,6 +420,7 @@ inline void ControlChannel::am_short(uint8_t id, uint64_t header,
                        uct_ep_am_short(lane_.ep, kUser, first, bytes + sizeof(own),
                                        static_cast<unsigned>(
                                            size - sizeof(own))) == UCS_OK)) {
+            order_.tell();
             log_.note_last_sent();
             note_full();
         } else {
