@@ -278,10 +278,6 @@ StreamEp *StreamIface::find_own(const Stream &stream, uint32_t peer) const
 ucs_status_t StreamIface::create_ep(const uct_ep_params_t *params,
                                     uct_ep_h              *ep_p)
 {
-    if (process().sockets >= process().most_sockets) {
-        world().count(Count::NoMemory);
-        return UCS_ERR_IO_ERROR;
-    }
     auto ep = std::make_unique<StreamEp>(*this);
     ucs_status_t status = ep->init();
     if (status != UCS_OK) {
@@ -315,9 +311,22 @@ ucs_status_t StreamIface::create_ep(const uct_ep_params_t *params,
             }
         }
     }
+    if (!has_socket()) {
+        return UCS_ERR_IO_ERROR;
+    }
     connect(ep->remote, world().nics(node)[subnet], *ep, 0);
     *ep_p = ep.release()->handle();
     return UCS_OK;
+}
+
+/* For a connection of its own: one that the peer has made needs none. */
+bool StreamIface::has_socket()
+{
+    if (process().sockets < process().most_sockets) {
+        return true;
+    }
+    world().count(Count::NoMemory);
+    return false;
 }
 
 std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
@@ -463,6 +472,9 @@ ucs_status_t StreamEp::connect_to(const uint8_t *bytes)
     remote = address.iface;
     world().count(Count::EpsToEps);
     if (!stream) { /* else the other was first */
+        if (!iface_.has_socket()) {
+            return UCS_ERR_IO_ERROR;
+        }
         iface_.connect(remote, world().nics(address.node)[address.subnet],
                        *this, address.name);
     }

@@ -65,6 +65,7 @@ private:
     std::shared_ptr<Stream> connect(uint32_t remote, Nic &remote_nic,
                                     StreamEp &ep, uint32_t target);
     void     drop(const Stream &stream);
+    bool     has_socket();
 
     struct Ready {
         std::shared_ptr<Stream> stream;
