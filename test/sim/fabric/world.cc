@@ -26,7 +26,7 @@ const char *name_of(Count count)
         "copies_failed", "slot_puts", "direct_puts",
         "unplugged", "outlived_loss", "streams_ended", "ended_from",
         "heavy", "load_asks", "load_grants", "load_others", "traced", "reports",
-        "bytes_resent",
+        "bytes_resent", "bytes_dropped",
         "eager", "rendezvous", "rendezvous_gets", "rendezvous_puts", "atomics",
         "wildcards", "keepalives", "failovers",
         "allowed"};

@@ -581,6 +581,9 @@ void Program::close(Endpoint &endpoint)
         if (op->endpoint == &endpoint && (op->state == Operation::State::Open ||
                                           op->state == Operation::State::New)) {
             op->state = Operation::State::Dropped;
+            if (is_put(op->action.kind) || is_get(op->action.kind)) {
+                world_.count(Count::BytesDropped, op->length);
+            }
         }
     }
     if (blocked_ != nullptr && blocked_->endpoint == &endpoint) {
