@@ -69,7 +69,9 @@ void MessageLane::start(uint8_t own, uint8_t remote)
 
 void MessageLane::stay(uint8_t own, uint8_t remote)
 {
-    if (!waited_for()) {
+    if (waited_for()) {
+        stays_ = {own, remote};
+    } else {
         decline(own, remote);
     }
 }
@@ -91,6 +93,10 @@ void MessageLane::on_step(const wire::RailAddr       &message,
 {
     auto       step  = static_cast<wire::LinkStep>(message.step);
     const bool waits = waited_for() && !asks();
+    if (pair_ && waits && step == wire::LinkStep::Refuse &&
+        !pair_->meant(message)) {
+        retire(); /* the question that it was for is out of date, too */
+    }
     if (!pair_ && step == wire::LinkStep::Refuse) {
         if (waits) {
             settled();
@@ -130,6 +136,7 @@ void MessageLane::on_step(const wire::RailAddr       &message,
 
 void MessageLane::retire()
 {
+    stays_.reset();
     if (pair_) {
         retired_.push_back(std::move(pair_));
     }
@@ -174,9 +181,12 @@ bool MessageLane::on_error(uct_ep_h ep)
  * order from the first. */
 void MessageLane::settled()
 {
+    const auto stays = std::exchange(stays_, std::nullopt);
     if (pair_ && pair_->ready()) {
         channel_.move_to(pair_->ep(), pair_->rail(), pair_->remote().index,
                          ControlChannel::limits_of(pair_->rail().control()));
+    } else if (stays) {
+        decline(stays->first, stays->second); /* it waits for a question */
     }
     channel_.clear(ControlChannel::kWiring);
     conn_.defer(); /* dispatches what has waited */

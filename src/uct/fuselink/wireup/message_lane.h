@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace fuselink {
@@ -46,7 +47,8 @@ public:
     /** The peer's rails are known, and it knows ours, or will before what
      *  follows. Its hello came over these, ours and its own. */
     void start(uint8_t own, uint8_t remote);
-    /** The peer has another lane, and ours stays: there is no pair for it. */
+    /** The peer has another lane, and ours stays: there is no pair for it, unless one
+     *  is being made. */
     void stay(uint8_t own, uint8_t remote);
     /** A step that the peer takes; `address` is untrusted. */
     void on_step(const wire::RailAddr       &message,
@@ -80,6 +82,9 @@ private:
     const Rails               &rails_;
     const wire::RailTable     &theirs_;
     std::unique_ptr<QueuePair> pair_;
+    /* Rails, ours and its own, of the peer's lane that came while one was being made:
+     * the peer may have refused that before. */
+    std::optional<std::pair<uint8_t, uint8_t>> stays_;
     uint8_t                    turn_ = 0; /* of the last pair that we asked for */
     std::vector<std::unique_ptr<QueuePair>> retired_;
 };
