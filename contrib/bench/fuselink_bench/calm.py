@@ -13,6 +13,7 @@ from . import programs
 from . import surroundings
 from .calm_jobs import CalmJob
 from .errors import BenchError, SampleError
+from .options import names_of
 from .runner import progress
 
 _ROOT = Path(__file__).resolve().parents[3]
@@ -67,16 +68,6 @@ def _parser():
     return parser
 
 
-def _chosen(option, text, accepted):
-    accepted = list(map(str, accepted))
-    chosen = accepted if text is None else text.split(",")
-    for name in chosen:
-        if name not in accepted:
-            raise BenchError(f"{option} '{name}': accepted: "
-                             + ", ".join(accepted))
-    return chosen
-
-
 class _Plan:
     """What is asked for, and what came of it."""
 
@@ -84,11 +75,11 @@ class _Plan:
         self.cases = [
             calm_cases.Case(pattern, rate, int(queue), drops == "yes")
             for rate in options.rates.split(",")
-            for queue in _chosen("--queues", options.queues,
-                                 calm_cases.QUEUES)
-            for drops in _chosen("--drops", options.drops, calm_cases.DROPS)
-            for pattern in _chosen("--patterns", options.patterns,
-                                   calm_cases.PATTERNS)]
+            for queue in names_of("--queues", options.queues,
+                                  calm_cases.QUEUES)
+            for drops in names_of("--drops", options.drops, calm_cases.DROPS)
+            for pattern in names_of("--patterns", options.patterns,
+                                    calm_cases.PATTERNS)]
         self.nics = options.nics
         # All get the same time, in jobs of about what is asked for.
         share = 60 * options.minutes / len(self.cases)

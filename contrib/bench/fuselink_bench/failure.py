@@ -17,6 +17,7 @@ from . import surroundings
 from . import transports
 from .errors import BenchError, SampleError
 from .failure_cut import cuts_of
+from .options import names_of
 from .runner import progress, warn_when_busy
 from .size_files import Files
 
@@ -83,29 +84,20 @@ def _parser():
     return parser
 
 
-def _chosen(option, text, accepted):
-    names = list(accepted) if text is None else text.split(",")
-    for name in names:
-        if name not in accepted:
-            raise BenchError(f"{option} '{name}': accepted: "
-                             + ", ".join(accepted))
-    return names
-
-
 class _Plan:
     """What is asked for, and what there is of it."""
 
     def __init__(self, options):
         columns = {each.name: each for each in failure_cases.COLUMNS}
-        self.columns = [columns[name] for name in _chosen(
+        self.columns = [columns[name] for name in names_of(
             "--transports", options.transports, columns)]
         self.columns += map(transports.variant, options.variant)
         self.cases = [
             failure_cases.Case(pattern, way, options.nics_of_messages,
                                options.in_turn)
-            for pattern in _chosen("--patterns", options.patterns,
-                                   failure_cases.PATTERNS)
-            for way in _chosen("--ways", options.ways, failure_cases.WAYS)]
+            for pattern in names_of("--patterns", options.patterns,
+                                    failure_cases.PATTERNS)
+            for way in names_of("--ways", options.ways, failure_cases.WAYS)]
         self.rates = (options.rate,) * options.nics
         self.rounds = options.rounds
         self.times = failure_jobs.Times(options.before, options.out,

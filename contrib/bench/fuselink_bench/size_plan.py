@@ -5,16 +5,7 @@ from . import size_cases
 from . import size_chart
 from . import size_map
 from . import transports
-from .errors import BenchError
-
-
-def _names(option, text, accepted):
-    names = list(accepted) if text is None else text.split(",")
-    for name in names:
-        if name not in accepted:
-            raise BenchError(f"{option} '{name}': accepted: "
-                             + ", ".join(accepted))
-    return names
+from .options import names_of
 
 
 class Plan:
@@ -26,10 +17,10 @@ class Plan:
         self.rounds = options.rounds
         self.files = files
         self.plan = {}
-        for wires in _names("--wires", options.wires, size_cases.WIRES):
+        for wires in names_of("--wires", options.wires, size_cases.WIRES):
             self.plan[wires] = []
-            for pattern in _names("--patterns", options.patterns,
-                                  size_cases.PATTERNS):
+            for pattern in names_of("--patterns", options.patterns,
+                                    size_cases.PATTERNS):
                 case = size_cases.case(wires, pattern, options.seconds)
                 self.plan[wires].append(
                     (case, size_cases.fitting(sizes, wires, pattern),

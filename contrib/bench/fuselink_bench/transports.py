@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .errors import BenchError
 from .hosts import TOOLS
+from .options import names_of
 
 # Open MPI takes its UCX layer for these NICs only when told so.
 _PML_UCX = ["--mca", "pml", "ucx", "--mca", "pml_ucx_tls", "any",
@@ -221,12 +222,7 @@ def chosen(text):
     """Names of --transports A,B,...; None for all."""
     if text is None:
         return None
-    names = text.split(",")
-    for name in names:
-        if name not in BY_NAME:
-            raise BenchError(f"--transports '{name}': accepted: "
-                             + ", ".join(BY_NAME))
-    return names
+    return names_of("--transports", text, BY_NAME)
 
 
 def before(library, base=FUSELINK):

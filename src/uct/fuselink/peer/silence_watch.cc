@@ -6,8 +6,6 @@
 namespace fuselink {
 namespace {
 
-/* For the other kernel to answer: Linux asks again after a second. */
-constexpr sched::Nanos kConnectTime = sched::Nanos::millis(1500);
 constexpr sched::Nanos kProbePause = sched::Nanos::millis(10);
 /* Between questions on a wire that is not suspected: a program may compute for long. */
 constexpr sched::Nanos kFirstAsk = sched::Nanos::millis(20);
@@ -308,12 +306,12 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
         return;
     }
     if (path.rail.traits().stream) {
-        if (now - watch.waits_from <= kConnectTime ||
+        if (now - watch.waits_from <= ConnectTimer::kKernel ||
             !host_.streams().look(path.ep, state)) {
             return;
         }
         if (state.phase == StreamState::Phase::Connecting ||
-            program_at_ > watch.waits_from + kConnectTime / 2) {
+            program_at_ > watch.waits_from + ConnectTimer::kKernel / 2) {
             bulk_.on_silent(path);
         } else if (now - watch.probed_at >= kLastAsk / 4) {
             watch.probed_at = now;
@@ -324,7 +322,7 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
     sched::QuietView view; /* what has come may not have been looked at */
     view.now           = now;
     view.since         = watch.began;
-    view.limit         = kConnectTime;
+    view.limit         = ConnectTimer::kKernel;
     view.peer_heard_at = now;
     if (watch.quiet.look(view) == sched::QuietClock::Health::Dead) {
         bulk_.on_unanswered(path);

@@ -35,6 +35,9 @@ public:
     /** The same when another candidate is known to work. */
     static constexpr sched::Nanos kImpatience = sched::Nanos::millis(100);
 
+    /** For the other kernel to answer a connection: Linux asks again after a second. */
+    static constexpr sched::Nanos kKernel = sched::Nanos::millis(1500);
+
     explicit ConnectTimer(const Host &host) : host_(host) {}
     ConnectTimer(const ConnectTimer &)            = delete;
     ConnectTimer &operator=(const ConnectTimer &) = delete;

@@ -15,8 +15,6 @@ constexpr sched::Nanos kLongestPause = sched::Nanos::seconds(1);
  * asks again. */
 constexpr sched::Nanos kContact     = sched::Nanos::millis(400);
 constexpr sched::Nanos kContactLook = sched::Nanos::millis(50);
-/* Of one more try: the kernel has asked twice then. */
-constexpr sched::Nanos kConnectTime = sched::Nanos::millis(1500);
 /* A peer whose host refuses all of them for so long is no more; */
 constexpr sched::Nanos kRefused = sched::Nanos::millis(500);
 /* and after so long, if not even that. */
@@ -155,7 +153,7 @@ void Wireup::begin_round()
     search_.again = sched::Nanos();
     fallbacks_.close_if([this](const FallbackEps::Fallback &each) {
         StreamState state;
-        return host_.now() - each.since > kConnectTime &&
+        return host_.now() - each.since > ConnectTimer::kKernel &&
                host_.streams().look(each.ep, state) &&
                state.phase == StreamState::Phase::Connecting;
     });
