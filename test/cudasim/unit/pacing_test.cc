@@ -344,19 +344,22 @@ TEST(Pacing, TwoProcessesShareALinkEvenly)
         double sum = static_cast<double>(one.bytes + two.bytes);
         ASSERT_TRUE(a.good() && b.good());
         EXPECT_LE(sum, 20e6 * 0.56); /* the last copies end after the time */
-        if (one.late + two.late > 0.2) {
+        double late = one.late + two.late;
+        if (late > 0.2) {
             continue; /* timers alone make 0.1 */
         }
         ran = true;
-        if (sum >= 20e6 * 0.48 &&
-            std::abs(static_cast<double>(one.bytes) / sum - 0.5) <= 0.05) {
+        /* While one of them has no CPU the other has the link. */
+        if (sum >= 20e6 * 0.48 * (1 - late) &&
+            std::abs(static_cast<double>(one.bytes) / sum - 0.5) <=
+                0.05 + late / 2) {
             return;
         }
     }
     if (!ran) {
         GTEST_SKIP() << "the machine is too busy to run two processes at once";
     }
-    FAIL() << "never within 45 to 55 %";
+    FAIL() << "never evenly, but for what each waited for a CPU";
 }
 
 } // namespace

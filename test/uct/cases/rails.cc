@@ -266,6 +266,7 @@ void two_ifaces(Session &session)
     }
     channels[0].send_mark(8);
     wait([&] { return channels[0].readable(); }, "the other side");
+    channels[0].expect_mark(8); /* left unread, it would reset the connection */
 }
 
 /* Which device is for whom. */
