@@ -37,6 +37,7 @@ enum class Count : unsigned {
     SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */
     Unplugged, /* cables */
     OutlivedLoss, /* operations, of a NIC */
+    Rests, /* runs at whose end somebody is not looked at */
     StreamsEnded, EndedFrom, /* at once, by their own processes */
     Heavy, LoadAsks, LoadGrants, LoadOthers, /* runs with long puts; what is asked of
                                                 and said by their receivers */

@@ -306,6 +306,29 @@ void Faults::break_datagrams(const Fault &fault, Instant pause)
     }
 }
 
+void Faults::break_all(Process &process)
+{
+    world_.lanes_may_fail = true;
+    note_loss();
+    const auto streams = world_.streams(); /* more may come meanwhile */
+    for (const auto &stream : streams) {
+        for (unsigned side : {0u, 1u}) {
+            if (stream->ends[side].iface != nullptr &&
+                &stream->ends[side].iface->process() == &process) {
+                stream->reset(1 - side);
+                break;
+            }
+        }
+    }
+    const auto pairs = world_.queue_pairs();
+    for (const auto &[number, pair] : pairs) {
+        if (&pair->process == &process &&
+            pair->state == QueuePair::State::Connected) {
+            pair->fail(true);
+        }
+    }
+}
+
 bool Faults::break_pair(const Fault &fault, bool bulk_only)
 {
     std::vector<std::shared_ptr<QueuePair>> fit;

@@ -29,6 +29,8 @@ public:
     void begin(std::vector<Actor *> programs);
     /** Whatever lasts is over, and nothing more happens. */
     void end();
+    /** All connections of this process break. */
+    void break_all(Process &process);
     /** All endpoints are closed: what fuselink itself keeps is quiet, or will be
      *  when the NICs have given up what they have. */
     bool is_calm() const { return not_calm().empty(); }

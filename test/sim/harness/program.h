@@ -91,6 +91,8 @@ public:
     bool is_overdue() const;
     /** What it waits for, for people. */
     std::string state() const;
+    /** From the next step on until it is done: flushes its interface. */
+    void begin_flush() { flushing_ = true; }
     /** Ends all operations that can be: the end of the run. */
     void close_endpoints();
     void leave();

@@ -42,6 +42,7 @@ private:
     bool step();
     void idle();
     template <typename Done> bool until(Instant bound, Done &&done);
+    void rest();
     void leave_in_order();
     void violate(const std::string &what) { world_.journal().violate(what); }
 
@@ -149,6 +150,42 @@ template <typename Done> bool Run::until(Instant bound, Done &&done)
     return true;
 }
 
+/* The worker of a program that has no part in what others do now is not looked at by
+ * anybody, perhaps until those are done: Open MPI's of one-sided operations is such
+ * outside of a window. All that was begun with it has ended, so others may flush, whatever
+ * becomes of the connections. */
+void Run::rest()
+{
+    const size_t who = Random(scenario_.seed, 83).below(programs_.size());
+    Program     &one = *programs_[who];
+    if (one.gone()) {
+        return;
+    }
+    one.process().stopped = true;
+    faults_.break_all(one.process());
+    const Instant noticed = world_.time().now() + kSecond / 4;
+    until(kSecond, [&] { return world_.time().now() > noticed; });
+    for (auto &program : programs_) {
+        if (!program->gone() && program.get() != &one) {
+            program->begin_flush();
+        }
+    }
+    const bool ended = until(10 * kSecond, [&] {
+        return std::all_of(programs_.begin(), programs_.end(),
+                           [&](const auto &program) {
+                               return program.get() == &one || program->is_done();
+                           });
+    });
+    if (!ended && world_.journal().violations().empty()) {
+        violate("a flush waits for process " + std::to_string(who) +
+                ", with which nothing is under way");
+    }
+    world_.count(Count::Rests);
+    one.process().stopped  = false;
+    const Instant together = world_.time().now() + 2 * kSecond;
+    until(3 * kSecond, [&] { return world_.time().now() > together; });
+}
+
 /* As at the end of a job: all is done, and one goes before the other. Of those who
  * stay, some have endpoints still. */
 void Run::leave_in_order()
@@ -198,6 +235,10 @@ Outcome Run::go()
         if (world_.journal().violations().empty() && goes_on) {
             ledger_.check();
             loads_.check_calm();
+        }
+        if (scenario_.rests && goes_on &&
+            world_.journal().violations().empty()) {
+            rest();
         }
         if (scenario_.leaves_in_order) {
             leave_in_order();

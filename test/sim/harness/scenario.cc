@@ -187,6 +187,12 @@ void draw_watching(uint64_t seed, Scenario &s)
     s.reports = chance.one_in(6);
 }
 
+/* The same for who rests at the end. */
+void draw_rest(uint64_t seed, Scenario &s)
+{
+    s.rests = Random(seed, 82).one_in(6);
+}
+
 /* No program leaves before the others are through. */
 bool all_stay(const Scenario &s)
 {
@@ -454,6 +460,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     }
     draw_heavy(seed, s);
     draw_watching(seed, s);
+    draw_rest(seed, s);
     draw_loss(seed, s);
     draw_cables(seed, s);
     if (s.nics > 1 && wires != Wires::Ud) {

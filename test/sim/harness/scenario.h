@@ -119,6 +119,7 @@ struct Scenario {
     bool        fair = false; /* nothing happens of which one could warn */
     bool        leaves_in_order = false; /* at the end, one after the other */
     bool        loses_nic = false; /* one of several, and no other fault */
+    bool        rests = false; /* at the end one is not looked at until others flush */
     bool        heavy = false;   /* some puts are so long that receivers are asked */
     bool        traces = false, reports = false; /* for people */
 

@@ -427,6 +427,16 @@ void OrderTracker::forget(const PeerUser &user)
     }
 }
 
+/* The lane has something of the user's that is not known to be done. What the peer's
+ * program has acknowledged is. */
+bool OrderTracker::lane_is_open() const
+{
+    return lane_flushes_ != 0 ||
+           (channel_.unflushed() &&
+            (channel_.unseen() != 0 || channel_.puts_kept() || lane_puts_open() ||
+             lane_fence_due_));
+}
+
 /* What the lane cannot tell of. The peer is asked for what it alone knows. */
 bool OrderTracker::puts_and_ops_open()
 {
@@ -444,7 +454,7 @@ ucs_status_t OrderTracker::flush(PeerUser *user, uct_completion_t *comp,
     }
     /* Pending requests came before the flush, which must not pass them; but
      * it may be one of them itself. */
-    bool ask_lane = channel_.unflushed() || lane_flushes_ != 0;
+    const bool ask_lane = lane_is_open();
     if ((ask_lane && (channel_.has(ControlChannel::kBlocked |
                                    ControlChannel::kConnecting) ||
                       !channel_.sent_all())) ||
@@ -520,6 +530,18 @@ ucs_status_t OrderTracker::flush_written(bool from_queue)
     }
     if ((channel_.unflushed() || channel_.has(ControlChannel::kPutsAgain)) &&
         (channel_.has(ControlChannel::kConnecting) || !channel_.written())) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+    return puts_and_ops_open() ? UCS_INPROGRESS : UCS_OK;
+}
+
+ucs_status_t OrderTracker::flush_kept(bool from_queue)
+{
+    if (channel_.has(ControlChannel::kFailed)) {
+        return conn_.failure();
+    }
+    if ((channel_.has(ControlChannel::kQueued) && !from_queue) ||
+        channel_.puts_kept()) {
         return UCS_ERR_NO_RESOURCE;
     }
     return puts_and_ops_open() ? UCS_INPROGRESS : UCS_OK;

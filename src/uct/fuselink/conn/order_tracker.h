@@ -133,6 +133,10 @@ public:
     /** The same for all, where the lane is a stream: messages count as flushed
      *  when the kernel has them, whether the peer looks at them or not. */
     ucs_status_t flush_written(bool from_queue);
+    /** The same while there is no lane in place of one that broke. What was sent is kept,
+     *  and the peer's program, without which there is no other, may have no reason to go
+     *  on before this one does: so only what is open is waited for. */
+    ucs_status_t flush_kept(bool from_queue);
     /** Ends them for their users, who are told; the lane may keep them. */
     void end_flushes(const PeerUser *user, ucs_status_t status);
     /** Nobody is told. */
@@ -167,6 +171,7 @@ private:
         ucs_status_t      status;
     };
 
+    bool lane_is_open() const;
     bool puts_and_ops_open();
     void check_waiters();
     void repeat_fence();

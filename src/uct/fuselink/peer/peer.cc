@@ -102,6 +102,9 @@ ucs_status_t Peer::flush(PeerUser *user, unsigned flags, uct_completion_t *comp)
  * a way for those of the endpoints that there are. */
 ucs_status_t Peer::flush_all()
 {
+    if (wireup_.replaces_lane()) {
+        return order_.flush_kept(pending_.in_request());
+    }
     if (!pending_.users().empty() &&
         (!channel_.taken() || channel_.has(ControlChannel::kConnecting |
                                            ControlChannel::kWiring))) {

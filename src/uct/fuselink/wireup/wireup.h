@@ -86,6 +86,8 @@ public:
     }
     /** The lane is no more, and its endpoint not yet destroyed. */
     bool lane_broken() const { return broke_; }
+    /** A lane broke, and the peer has not answered on another. */
+    bool replaces_lane() const { return loss_.since != sched::Nanos(); }
     /** A lane is looked for in place of one that broke, or the first one while there
      *  are NICs that were not tried. */
     bool searches() const
