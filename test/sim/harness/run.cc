@@ -43,6 +43,7 @@ private:
     void idle();
     template <typename Done> bool until(Instant bound, Done &&done);
     void rest();
+    bool flush_all(const Program *but);
     void leave_in_order();
     void violate(const std::string &what) { world_.journal().violate(what); }
 
@@ -158,32 +159,37 @@ void Run::rest()
 {
     const size_t who = Random(scenario_.seed, 83).below(programs_.size());
     Program     &one = *programs_[who];
-    if (one.gone()) {
+    if (one.gone() || !flush_all(nullptr)) {
         return;
     }
+    world_.count(Count::Rests);
     one.process().stopped = true;
     faults_.break_all(one.process());
     const Instant noticed = world_.time().now() + kSecond / 4;
     until(kSecond, [&] { return world_.time().now() > noticed; });
-    for (auto &program : programs_) {
-        if (!program->gone() && program.get() != &one) {
-            program->begin_flush();
-        }
-    }
-    const bool ended = until(10 * kSecond, [&] {
-        return std::all_of(programs_.begin(), programs_.end(),
-                           [&](const auto &program) {
-                               return program.get() == &one || program->is_done();
-                           });
-    });
-    if (!ended && world_.journal().violations().empty()) {
+    if (!flush_all(&one) && world_.journal().violations().empty()) {
         violate("a flush waits for process " + std::to_string(who) +
                 ", with which nothing is under way");
     }
-    world_.count(Count::Rests);
     one.process().stopped  = false;
     const Instant together = world_.time().now() + 2 * kSecond;
     until(3 * kSecond, [&] { return world_.time().now() > together; });
+}
+
+/* All but one flush their interfaces. False if that takes too long. */
+bool Run::flush_all(const Program *but)
+{
+    for (auto &program : programs_) {
+        if (!program->gone() && program.get() != but) {
+            program->begin_flush();
+        }
+    }
+    return until(10 * kSecond, [&] {
+        return std::all_of(programs_.begin(), programs_.end(),
+                           [&](const auto &program) {
+                               return program.get() == but || program->is_done();
+                           });
+    });
 }
 
 /* As at the end of a job: all is done, and one goes before the other. Of those who

@@ -44,6 +44,8 @@ protected:
         return order.flush(whose, done == nullptr ? nullptr : &done->comp,
                            false);
     }
+    /* A user's, which the peer does not acknowledge. */
+    void send_message() { channel.am_short(5, 0, nullptr, 0); }
     /* What the peer says. */
     void acknowledge(uint64_t number)
     {
@@ -115,7 +117,7 @@ TEST_F(OrderTrackerTest, AFlushWaitsForSmallPuts)
 TEST_F(OrderTrackerTest, AFlushAsksTheLaneForMessages)
 {
     lane.flushed = UCS_INPROGRESS;
-    channel.note_message();
+    send_message();
     FakeCompletion done, second;
     EXPECT_EQ(flush(&done), UCS_INPROGRESS);
     EXPECT_EQ(flush(&second), UCS_INPROGRESS); /* the first is under way */
@@ -130,12 +132,42 @@ TEST_F(OrderTrackerTest, AFlushAsksTheLaneForMessages)
     EXPECT_EQ(lane.flush_calls, 2u);
 }
 
+/* The lane, which may be lost, need not be asked. */
+TEST_F(OrderTrackerTest, AMessageThatThePeerHasHandledIsFlushed)
+{
+    send_message();
+    fuselink::wire::ControlHeader seen{};
+    seen.seen = 1;
+    channel.on_seen(seen);
+    ASSERT_EQ(channel.unseen(), 0u);
+    channel.leave();
+    FakeCompletion done;
+    EXPECT_EQ(flush(&done), UCS_OK);
+    EXPECT_EQ(flush(nullptr), UCS_OK);
+    EXPECT_EQ(lane.flush_calls, 0u);
+}
+
+/* Without a lane what was sent is kept, and what is open may be waited for. */
+TEST_F(OrderTrackerTest, AFlushOfAllNeedsNoLaneForWhatIsKept)
+{
+    send_message();
+    channel.leave();
+    EXPECT_EQ(order.flush_kept(false), UCS_OK);
+    EXPECT_EQ(flush(nullptr), UCS_ERR_NO_RESOURCE);
+    const auto op = order.begin_op();
+    EXPECT_EQ(order.flush_kept(false), UCS_INPROGRESS);
+    order.end_op(op);
+    channel.set(ControlChannel::kQueued);
+    EXPECT_EQ(order.flush_kept(false), UCS_ERR_NO_RESOURCE);
+    EXPECT_EQ(order.flush_kept(true), UCS_OK);
+}
+
 /* Whether it tells when it is destroyed, as one does here, or not: what it took goes
  * over the next. */
 TEST_F(OrderTrackerTest, AFlushOutlivesItsLane)
 {
     lane.flushed = UCS_INPROGRESS;
-    channel.note_message();
+    send_message();
     FakeCompletion done, second;
     EXPECT_EQ(flush(&done), UCS_INPROGRESS);
     EXPECT_EQ(flush(&second), UCS_INPROGRESS);
@@ -166,7 +198,7 @@ TEST_F(OrderTrackerTest, AFlushWaitsForAllKinds)
         lane.flushed  = UCS_INPROGRESS;
         const auto op = order.begin_op();
         order.put_sent();
-        channel.note_message();
+        send_message();
         FakeCompletion done;
         ASSERT_EQ(flush(&done), UCS_INPROGRESS);
         for (int step = 1; step <= 3; ++step) {
@@ -192,7 +224,7 @@ TEST_F(OrderTrackerTest, AFlushDoesNotPassRequestsThatWait)
     EXPECT_EQ(flush(nullptr), UCS_ERR_NO_RESOURCE);
     EXPECT_EQ(order.flush(nullptr, nullptr, true), UCS_OK);
     channel.clear(ControlChannel::kQueued);
-    channel.note_message();
+    send_message();
     channel.set(ControlChannel::kBlocked);
     EXPECT_EQ(flush(nullptr), UCS_ERR_NO_RESOURCE);
 }
@@ -201,7 +233,7 @@ TEST_F(OrderTrackerTest, AFlushDoesNotPassRequestsThatWait)
 TEST_F(OrderTrackerTest, AFlushOfAllAsksNoPeerAboutMessages)
 {
     lane.flushed = UCS_INPROGRESS;
-    channel.note_message();
+    send_message();
     EXPECT_EQ(order.flush_written(false), UCS_OK);
     EXPECT_EQ(lane.flush_calls, 0u);
     EXPECT_EQ(asked(), 0u);
@@ -229,7 +261,7 @@ TEST_F(OrderTrackerTest, AFlushOfAllWaitsForTheRest)
     channel.set(ControlChannel::kQueued);
     EXPECT_EQ(order.flush_written(false), UCS_ERR_NO_RESOURCE);
     EXPECT_EQ(order.flush_written(true), UCS_OK);
-    channel.note_message();
+    send_message();
     channel.set(ControlChannel::kConnecting);
     EXPECT_EQ(order.flush_written(true), UCS_ERR_NO_RESOURCE);
     channel.set(ControlChannel::kFailed);
@@ -258,7 +290,7 @@ TEST_F(OrderTrackerTest, EndsTheFlushesOfOneUser)
 TEST_F(OrderTrackerTest, TheLaneMayEndAFlushLater)
 {
     lane.flushed = UCS_INPROGRESS;
-    channel.note_message();
+    send_message();
     FakeCompletion done;
     ASSERT_EQ(flush(&done), UCS_INPROGRESS);
     order.end_flushes(nullptr, UCS_ERR_CANCELED);
@@ -364,7 +396,7 @@ TEST_F(OrderTrackerTest, AFenceHoldsBulkDataBehindSmallPuts)
 /* UCP's atomics are messages; the fence of an endpoint does not count them. */
 TEST_F(OrderTrackerTest, AFenceCountsMessagesIfItIsToldTo)
 {
-    channel.note_message();
+    send_message();
     order.fence(false);
     EXPECT_FALSE(order.bulk_held());
     order.fence(true);

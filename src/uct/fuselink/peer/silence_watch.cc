@@ -306,14 +306,18 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
         return;
     }
     if (path.rail.traits().stream) {
-        if (now - watch.waits_from <= ConnectTimer::kKernel ||
-            !host_.streams().look(path.ep, state)) {
+        const sched::Nanos waits    = now - watch.waits_from;
+        const Wire        *wire     = path.stream.wire;
+        const sched::Nanos patience = wire != nullptr && wire->evidence.silent() ?
+                                          sched::WireEvidence::kTry :
+                                          ConnectTimer::kKernel;
+        if (waits <= patience || !host_.streams().look(path.ep, state)) {
             return;
         }
         if (state.phase == StreamState::Phase::Connecting ||
             program_at_ > watch.waits_from + ConnectTimer::kKernel / 2) {
             bulk_.on_silent(path);
-        } else if (now - watch.probed_at >= kLastAsk / 4) {
+        } else if (waits > ConnectTimer::kKernel && now - watch.probed_at >= kLastAsk / 4) {
             watch.probed_at = now;
             channel_.ask_seen();
         }
@@ -343,7 +347,7 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     sched::StallView view;
     view.now           = now;
     view.in_flight     = state.segments != 0;
-    view.much          = state.in_flight().count() > 2 * uint64_t{state.mss};
+    view.much          = state.in_flight().count() > state.mss;
     view.acked_at      = stream.watch->acked_at;
     view.sent_at       = now - state.since_sent;
     view.rtt           = state.rtt;
@@ -374,6 +378,18 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
         return;
     }
     const bool dead = health == Health::Dead;
+    if (dead) {
+        ucs_debug("fuselink: rail %s to %016lx is silent for %.1f ms: deadline %.1f ms%s, "
+                  "round trip %.1f ms +- %.1f, %zu bytes in flight",
+                  (stream.path != nullptr ? stream.path->rail : *channel_.rail())
+                      .name().c_str(),
+                  conn_.uuid(),
+                  stream.watch->clock.silence().as_seconds() * 1e3,
+                  sched::StallClock::deadline(view).as_seconds() * 1e3,
+                  stream.path == nullptr ? ", messages" : "",
+                  view.rtt.as_seconds() * 1e3, view.rtt_deviation.as_seconds() * 1e3,
+                  static_cast<size_t>(state.in_flight().count()));
+    }
     if (dead && stream.wire != nullptr) {
         rails_.wires().proved_silent(*stream.wire, now); /* for all on it */
     }

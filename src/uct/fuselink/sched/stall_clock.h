@@ -15,7 +15,8 @@ struct StallView {
     /* Its own. Acknowledgements are those that need no program at the other end: of
      * a kernel, or a NIC. */
     bool     in_flight = false; /* something sent is not acknowledged */
-    bool     much = false; /* and so much that no kernel waits to acknowledge it */
+    bool     much = false; /* more than one full segment: a kernel whose program reads
+                              does not wait to acknowledge it */
     Nanos    acked_at;          /* the last acknowledgement of anything */
     Nanos    sent_at;           /* data last left, once more or for the first time */
     Nanos    rtt, rtt_deviation;
@@ -48,7 +49,7 @@ struct StallView {
  *   is a tick later than the last one, and much shorter deadlines would measure ticks.
  *   And 40 ms more where a kernel may wait so long: it does with what comes alone,
  *   and with what its program does not read, which may be busy, or have no processor.
- *   Where more than two segments are in flight, and the program has answered
+ *   Where more than one full segment is in flight, and the program has answered
  *   something else in the second half, so that it reads, no kernel waits.
  * - It was watched. An observation counts for at most 8 ms: after a pause in which
  *   this process, or the whole machine, did not run, what has come meanwhile may be

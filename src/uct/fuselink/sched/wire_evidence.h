@@ -42,12 +42,25 @@ public:
         return now - heard_at_ >= StallClock::kDeadline / 2;
     }
 
+    /** Of those who would try whether a silent wire carries again one may, now and then:
+     *  until the next may, nobody waits for an answer (kTry). */
+    bool may_try(Nanos now) noexcept
+    {
+        if (silent() && now - tried_at_ < kTry) {
+            return false;
+        }
+        tried_at_ = now;
+        return true;
+    }
+    static constexpr Nanos kTry = Nanos::millis(400);
+
     bool  silent() const noexcept { return silent_since_ != Nanos(); }
     Nanos heard_at() const noexcept { return heard_at_; }
 
 private:
     Nanos heard_at_;     /* 0: never */
     Nanos silent_since_; /* 0: it is not known to be */
+    Nanos tried_at_;     /* the last try that was allowed */
 };
 
 } // namespace fuselink::sched

@@ -63,6 +63,7 @@ struct Path {
         unsigned     breaks = 0; /* in a row */
         ucs_status_t why = UCS_OK;
         sched::Nanos until; /* what it waits for may take so long */
+        sched::Nanos rests_until; /* of the last break that counts */
     };
 
     /** Of the stream, or whatever the path is: SilenceWatch's. */

@@ -14,6 +14,10 @@ constexpr sched::Nanos kEnd = sched::Nanos::millis(1000);
 /* The first backoff, ms. Each is twice as long as the one before, up to 4 s. */
 constexpr int64_t  kBackoff     = 500;
 constexpr unsigned kMostDoubles = 3;
+/* Between two tries of a silent wire, and how long a kernel asks for a connection at
+ * least before it counts as one that broke. */
+constexpr sched::Nanos kPause      = sched::Nanos::millis(100);
+constexpr sched::Nanos kUnanswered = sched::Nanos::millis(1500);
 /* From so many breaks in a row nobody waits for a path. */
 constexpr unsigned kOftenBroken = 2;
 /* A peer has failed when all paths have broken so often in a row. */
@@ -205,15 +209,37 @@ void PathRecovery::on_path_quiet(const wire::PathQuiet &message)
     pump_.pump();
 }
 
+/* A silent wire is tried soon again, by a new connection each time: a kernel asks for the
+ * same one again after 1, 3 and 7 s, and a cable may be back in between. Such a try that
+ * nobody answers is no break of its own while the rest lasts, and what an unanswered
+ * connection takes, that the path has had before. */
 void PathRecovery::begin_backoff(Path &path)
 {
-    path.state          = Path::State::Backoff;
-    unsigned &breaks    = path.recovery.breaks;
-    path.recovery.until = host_.now() +
-                          sched::Nanos::millis(
-                              kBackoff << std::min(breaks, kMostDoubles));
-    breaks += breaks < kMostBreaks;
-    path.health.rests(connection_.uuid(), path.recovery.until, host_.now());
+    const sched::Nanos now      = host_.now();
+    Path::Recovery    &recovery = path.recovery;
+    const bool         tried    = recovery.silent && !path.room.connected &&
+                       path.rail.traits().stream;
+    path.state                  = Path::State::Backoff;
+    if (!tried || now >= recovery.rests_until) {
+        recovery.rests_until = now +
+                               sched::Nanos::millis(
+                                   kBackoff << std::min(recovery.breaks,
+                                                        kMostDoubles)) +
+                               (tried ? kUnanswered : sched::Nanos());
+        recovery.breaks += recovery.breaks < kMostBreaks;
+    }
+    recovery.until = tried ? std::min(recovery.rests_until, now + kPause) :
+                             recovery.rests_until;
+    path.health.rests(connection_.uuid(), recovery.until, now);
+}
+
+/* Of the connections over a silent wire one tries it at a time: if it carries, all hear of
+ * that. */
+bool PathRecovery::may_try(const Path &path, sched::Nanos now) const
+{
+    return now >= path.recovery.until &&
+           (now >= path.recovery.rests_until || path.stream.wire == nullptr ||
+            path.stream.wire->evidence.may_try(now));
 }
 
 void PathRecovery::rest(Path &path)
@@ -248,7 +274,7 @@ void PathRecovery::on_carrier(Path &path)
 void PathRecovery::retry(Path &path)
 {
     if (path.state == Path::State::Backoff) {
-        path.recovery.until = host_.now();
+        path.recovery.until = path.recovery.rests_until = host_.now();
         connection_.defer();
     }
 }
@@ -259,9 +285,9 @@ void PathRecovery::revive(sched::Nanos now)
 {
     for (auto &path : paths_) {
         Path::Recovery &recovery = path->recovery;
-        if (path->state == Path::State::Backoff && now >= recovery.until &&
-            path->has_link() &&
-            !rx_.owes_quiet(path->remote.index, path->rail.index())) {
+        if (path->state == Path::State::Backoff && path->has_link() &&
+            !rx_.owes_quiet(path->remote.index, path->rail.index()) &&
+            may_try(*path, now)) {
             path->state          = Path::State::Idle;
             path->room.connected = false;
             path->chunks         = 0;

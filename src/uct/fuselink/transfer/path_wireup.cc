@@ -104,7 +104,7 @@ void PathWireup::on_rail_address(const wire::RailAddr       &message,
             continue;
         }
         if (path->state == Path::State::Backoff) {
-            path->recovery.until = {}; /* the peer's is over */
+            path->recovery.until = path->recovery.rests_until = {}; /* the peer's is over */
             recovery_.revive(host_.now());
         }
         if (!path->usable()) {
