@@ -352,6 +352,7 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     view.sent_at       = now - state.since_sent;
     view.rtt           = state.rtt;
     view.rtt_deviation = state.rtt_deviation;
+    view.tick          = state.tick;
     view.retransmits   = state.retransmits;
     view.window_shut   = state.window_shut();
     view.probes        = state.probes;

@@ -20,6 +20,7 @@ struct StallView {
     Nanos    acked_at;          /* the last acknowledgement of anything */
     Nanos    sent_at;           /* data last left, once more or for the first time */
     Nanos    rtt, rtt_deviation;
+    Nanos    tick = Nanos::millis(10); /* to which the kernel's instants are true */
     unsigned retransmits = 0;   /* time-outs in a row */
     bool     window_shut = false; /* the receiver has no room */
     unsigned probes = 0;        /* of a shut window, not answered yet */
@@ -43,14 +44,15 @@ struct StallView {
  * it. So silence is the absence of acknowledgements while something is in flight, not
  * of progress. Silence is Dead when all of these hold:
  *
- * - It has lasted for the deadline: 35 ms, or three round trips and four deviations
- *   where that is more, as in deep queues. The kernel's instants are true to a tick
- *   of 1 to 10 ms and waver by as much, so that an acknowledgement is new only if it
- *   is a tick later than the last one, and much shorter deadlines would measure ticks.
+ * - It has lasted for the deadline: 25 ms and a tick, or two round trips and four
+ *   deviations where that is more, as in deep queues (TCP itself sends again after one
+ *   and four). The kernel's instants are true to a tick of 1 to 10 ms and waver by as
+ *   much, so that an acknowledgement is new only if it is a tick later than the last
+ *   one, and much shorter deadlines would measure ticks.
  *   And 40 ms more where a kernel may wait so long: it does with what comes alone,
  *   and with what its program does not read, which may be busy, or have no processor.
  *   Where more than one full segment is in flight, and the program has answered
- *   something else in the second half, so that it reads, no kernel waits.
+ *   something else after the first third, so that it reads, no kernel waits.
  * - It was watched. An observation counts for at most 8 ms: after a pause in which
  *   this process, or the whole machine, did not run, what has come meanwhile may be
  *   still to be processed.
@@ -60,19 +62,19 @@ struct StallView {
  *   packet). The caller's probe counts as one, so a lone connection needs it: from
  *   Suspect on the caller should send one, if there is a way between the two NICs
  *   that has room. Of independent losses of 1 in 1,000 two are 1 in a million, and
- *   each chance needs a connection on which nothing else passes for 35 ms.
- * - Another path to the same peer has completed something in the second half of the
+ *   each chance needs a connection on which nothing else passes for 25 ms.
+ * - Another path to the same peer has completed something after the first third of the
  *   silence: the peer's host is there. If all paths are silent, it may be the host, or
  *   this one; nothing is gained by giving up one after the other. That is for a
  *   longer deadline of the peer's.
- * - Between the same two NICs nothing else was acknowledged in that half. If
+ * - Between the same two NICs nothing else was acknowledged since then. If
  *   something was, the wire is good and a packet was lost: Dead only after two
  *   time-outs of the kernel's in a row (0.6 s), as something in between keeps this very
  *   connection from passing.
  *
- * With a round trip of up to 1 ms and a look every millisecond a wire that falls
- * silent under traffic is Dead 25 to 40 ms after its last acknowledgement if the
- * peer's program runs, and 65 to 80 if not. With a carrier that is gone, at once. Reads
+ * With a round trip of up to 1 ms, a tick of 4 ms and a look every millisecond a wire that
+ * falls silent under traffic is Dead 25 to 35 ms after its last acknowledgement if the
+ * peer's program runs, and 65 to 75 if not. With a carrier that is gone, at once. Reads
  * no clock, allocates nothing.
  */
 class StallClock {
@@ -83,12 +85,13 @@ public:
         Dead
     };
 
-    static constexpr Nanos kDeadline   = Nanos::millis(35);
+    static constexpr Nanos kDeadline   = Nanos::millis(25); /* and a tick */
     static constexpr Nanos kDelayedAck = Nanos::millis(40);
     /* From when its program is known to run until it has looked at all that came. */
     static constexpr Nanos kReads      = Nanos::millis(8);
     static constexpr Nanos kMostStep   = Nanos::millis(8);
-    static constexpr Nanos kTick       = Nanos::millis(10);
+    /* What left within so long may be lost together, in a queue that was full. */
+    static constexpr Nanos kBurst      = Nanos::millis(10);
 
     /** To be called every few milliseconds while anything is in flight. Instants do
      *  not go back. */
@@ -110,7 +113,7 @@ public:
             waits_ = false;
             return Health::Fine;
         }
-        if (!waits_ || heard > begun_ + kTick) {
+        if (!waits_ || heard > begun_ + view.tick) {
             begin(view, heard);
         } else {
             silence_ = std::min(silence_ + step, view.now - begun_);
@@ -126,7 +129,7 @@ public:
     /** So long at least, and so long if the other kernel may wait. */
     static Nanos deadline(const StallView &view) noexcept
     {
-        return std::max(kDeadline, view.rtt * 3 + view.rtt_deviation * 4);
+        return std::max(kDeadline + view.tick, view.rtt * 2 + view.rtt_deviation * 4);
     }
     static Nanos longest(const StallView &view) noexcept
     {
@@ -153,13 +156,13 @@ private:
     {
         const Nanos late = std::max(view.in_flight ? view.sent_at : Nanos(),
                                     is_probed ? view.probed_at : Nanos());
-        const Nanos from = std::max(begun_, heard) + kTick;
+        const Nanos from = std::max(begun_, heard) + kBurst;
         if (second_ < from) {
             second_ = late >= from ? late : Nanos();
         }
     }
 
-    /* It has answered something since so much is in flight, in the second half. */
+    /* It has answered something since so much is in flight, after the first third. */
     void note_program(const StallView &view) noexcept
     {
         if (!view.much) {
@@ -170,27 +173,32 @@ private:
             much_since_ = view.now;
         }
         if (runs_ == Nanos() &&
-            view.program_at >= std::max(begun_ + deadline(view) / 2, much_since_)) {
+            view.program_at >= std::max(late(view), much_since_)) {
             runs_ = view.program_at;
         }
+    }
+
+    /* What others did since then says something of now. */
+    Nanos late(const StallView &view) const noexcept
+    {
+        return begun_ + deadline(view) / 3;
     }
 
     Health judge(const StallView &view) const noexcept
     {
         const Nanos limit = deadline(view);
-        if (silence_ < limit / 2) {
+        if (silence_ < std::max(limit / 3, kBurst)) {
             return Health::Fine;
         }
-        const Nanos half   = begun_ + limit / 2;
         const bool  prompt = view.much && runs_ != Nanos() &&
                              view.now - runs_ >= kReads;
         const Nanos wait   = prompt ? limit : longest(view);
-        const Nanos answer = view.rtt * 2 + view.rtt_deviation * 4 + kTick;
+        const Nanos answer = view.rtt + view.rtt_deviation * 4 + view.tick;
         const bool  twice  = second_ != Nanos() && view.now - second_ >= answer;
-        if (silence_ < wait || !twice || view.peer_done_at < half) {
+        if (silence_ < wait || !twice || view.peer_done_at < late(view)) {
             return Health::Suspect;
         }
-        return view.pair_acked_at < half || view.retransmits >= 2 ?
+        return view.pair_acked_at < late(view) || view.retransmits >= 2 ?
                    Health::Dead : Health::Suspect;
     }
 
