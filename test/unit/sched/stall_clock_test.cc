@@ -361,6 +361,28 @@ TEST(StallClock, APauseOfTheObserverIsNoSilence)
     }
 }
 
+/* Looks that are far apart, as where processors are few: what else has come in between
+ * shows that the kernel has looked at what comes. */
+TEST(StallClock, WhatElseComesIsLookedAtToo)
+{
+    for (const bool more : {false, true}) {
+        Wire wire;
+        wire.view.in_flight = true;
+        wire.look();
+        const Nanos begun = wire.view.now;
+        const Nanos dead  = wire.pass(ms(400), ms(16), [&] {
+            wire.sent              = wire.view.now;
+            wire.view.peer_done_at = wire.view.now - ms(more ? 4 : 60);
+            wire.view.program_at   = wire.view.peer_done_at;
+        });
+        if (more) {
+            EXPECT_LE(dead - begun, ms(48));
+        } else {
+            EXPECT_GE(dead - begun, ms(100));
+        }
+    }
+}
+
 TEST(StallClock, ADeepQueueHasALaterDeadline)
 {
     StallView view;

@@ -53,9 +53,9 @@ struct StallView {
  *   and with what its program does not read, which may be busy, or have no processor.
  *   Where more than one full segment is in flight, and the program has answered
  *   something else after the first third, so that it reads, no kernel waits.
- * - It was watched. An observation counts for at most 8 ms: after a pause in which
- *   this process, or the whole machine, did not run, what has come meanwhile may be
- *   still to be processed.
+ * - It was watched. An observation counts for at most 8 ms, and for 8 more from when
+ *   something else has come in between: after a pause in which this process, or the
+ *   whole machine, did not run, what has come meanwhile may be still to be processed.
  * - Two packets that left at different times are both unanswered. One alone may be the
  *   lost tail of a burst, which Linux sends again after 200 ms at the earliest if it
  *   was a single packet, and after two round trips otherwise (that is the second
@@ -97,7 +97,7 @@ public:
      *  not go back. */
     Health look(const StallView &view) noexcept
     {
-        const Nanos step = std::clamp(view.now - last_look_, Nanos(), kMostStep);
+        const Nanos step = watched(view);
         last_look_       = view.now;
         if (!view.carrier) {
             return Health::Dead;
@@ -137,6 +137,17 @@ public:
     }
 
 private:
+    /* Of the time since the last look. */
+    Nanos watched(const StallView &view) const noexcept
+    {
+        const Nanos other = std::max({view.peer_done_at, view.pair_acked_at,
+                                      view.program_at});
+        const Nanos seen  = std::clamp(other, last_look_,
+                                       std::max(view.now, last_look_));
+        return std::min(seen - last_look_, kMostStep) +
+               std::clamp(view.now - seen, Nanos(), kMostStep);
+    }
+
     /* Something has come, or begins to be in flight after nothing was. */
     void begin(const StallView &view, Nanos heard) noexcept
     {
