@@ -140,6 +140,7 @@ public:
 
 private:
     friend class BoardSeat;
+    friend class BoardWires;
 
     explicit Board(Processes &processes) : processes_(processes) {}
 

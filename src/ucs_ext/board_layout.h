@@ -21,10 +21,11 @@ static_assert(sizeof(Word) == 8 && Word::is_always_lock_free);
 
 inline constexpr unsigned kNics  = 64; /* one bit each in Seat::nics */
 inline constexpr unsigned kSeats = 512;
+inline constexpr unsigned kWires = 4096;
 inline constexpr unsigned kNameWords = 4;
 
 /* Another layout has another magic, and so another segment. */
-inline constexpr uint64_t kMagic = 0x66756c42'00000002; /* "fulB", version */
+inline constexpr uint64_t kMagic = 0x66756c42'00000003; /* "fulB", version */
 
 /* A NIC of a network namespace. Entered by whoever uses it first, and only replaced
  * when nobody uses it and room is needed. */
@@ -107,6 +108,12 @@ struct alignas(64) Health {
     NicHealth read(int64_t now) const;
 };
 
+/* A wire, or several whose hashes are the same; see BoardWires. Written by all. */
+struct Wire {
+    Word heard;  /* the other end was, last: CLOCK_MONOTONIC ns; 0: never */
+    Word silent; /* it was proved to be */
+};
+
 struct Segment {
     alignas(64) SharedSegment::Header header;
     Word seats_used; /* no seat beyond so many was ever taken */
@@ -114,6 +121,7 @@ struct Segment {
     Seat seats[kSeats];
     Cell cells[kSeats][kNics][2];
     Health health[kSeats][kNics];
+    Wire wires[kWires];
 };
 
 static_assert(sizeof(Nic) == 64 && sizeof(Seat) == 128 && sizeof(Cell) == 64 &&

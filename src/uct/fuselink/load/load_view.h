@@ -42,6 +42,9 @@ public:
     void open(const ShareSettings &settings, const sched::Limits &limits,
               const std::vector<std::unique_ptr<Rail>> &rails, bool by_place);
 
+    /** The board; null without one. */
+    const std::shared_ptr<Board> &board() const { return board_; }
+
     /** Brings Rail::nic up to date if that was long ago. */
     void refresh(sched::Nanos now)
     {
@@ -85,6 +88,7 @@ private:
     ShareSettings                settings_;
     bool                         by_place_ = false;
     sched::Limits                limits_;
+    std::shared_ptr<Board>       board_;
     std::unique_ptr<BoardSeat>   seat_;
     std::vector<Rail *>          rails_;
     std::vector<BoardSeat::Load> loads_; /* by number on the seat */

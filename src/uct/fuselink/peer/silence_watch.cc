@@ -249,6 +249,7 @@ size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
         if (ucs_likely(streams[i].wire != nullptr)) {
             rails_.wires().heard(*streams[i].wire,
                                  streams[i].watch->heard_at());
+            rails_.wires().look_at_others(*streams[i].wire, now);
         }
     }
     return count;
@@ -371,7 +372,7 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     view.program_at = std::max(view.program_at, program_at_);
     if (stream.wire != nullptr) { /* its own were earlier than what counts */
         view.pair_acked_at = std::max(view.pair_acked_at,
-                                      stream.wire->evidence.heard_at());
+                                      rails_.wires().heard_at(*stream.wire, now));
     }
     using Health        = sched::StallClock::Health;
     const Health health = stream.watch->clock.look(view);

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_RAIL_WIRES_H
 #define FUSELINK_RAIL_WIRES_H
 
+#include "../../../ucs_ext/board_wires.h"
 #include "../sched/units.h"
 #include "../sched/wire_evidence.h"
 #include "../ucx.h"
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,11 +21,14 @@ namespace fuselink {
 struct Wire {
     sched::WireEvidence evidence;
     bool                changed = false; /* and nobody has been told */
+    BoardWires::Place   place   = 0;     /* on the board */
+    sched::Nanos        shared;          /* others know of what was heard by then */
 };
 
 /**
  * The wires of one interface. There is one for each of our NICs and each NIC of other
- * hosts, however many processes use that.
+ * hosts, however many processes use that. What one interface finds out all those of the
+ * node hear of, over the load board.
  *
  * One thread at a time (the worker's).
  */
@@ -33,11 +38,25 @@ public:
     Wires(const Wires &)            = delete;
     Wires &operator=(const Wires &) = delete;
 
+    /** What others of the node know counts, and they hear of ours. Before the first
+     *  wire. See BoardWires. */
+    void share(std::shared_ptr<Board> board, uint64_t network)
+    {
+        if (board != nullptr) {
+            news_.emplace(std::move(board), network);
+        }
+    }
+
     /** The one between the two, which is connected; it stays. Looks in a table, so its
      *  users keep it. */
     Wire &between(const Rail &own, const wire::RailRecord &remote)
     {
-        return wires_[key_of(own, remote)];
+        const auto [it, is_new] = wires_.try_emplace(key_of(own, remote));
+        if (is_new && news_) {
+            it->second.place = news_->place(own.control().device(),
+                                            it->first.second);
+        }
+        return it->second;
     }
     /** It is known, and was found silent. `remote` may be what somebody says. */
     bool silent(const Rail &own, const wire::RailRecord &remote) const
@@ -52,11 +71,34 @@ public:
         if (ucs_unlikely(wire.evidence.heard(at))) {
             note(wire);
         }
+        if (news_ && at >= wire.shared + kShare) {
+            wire.shared = at;
+            news_->heard(wire.place, at.count());
+        }
     }
     void proved_silent(Wire &wire, sched::Nanos now)
     {
         if (wire.evidence.proved_silent(now)) {
             note(wire);
+            if (news_) {
+                news_->proved_silent(wire.place, now.count());
+            }
+        }
+    }
+    /** When anybody of the node has heard of the other end; 0: never. */
+    sched::Nanos heard_at(const Wire &wire, sched::Nanos now) const
+    {
+        const auto others = news_ ? news_->heard_at(wire.place, now.count()) : 0;
+        return std::max(wire.evidence.heard_at(), sched::Nanos(others));
+    }
+    /** Another of the node has proved the wire silent, and nobody has heard of the other
+     *  end since. */
+    void look_at_others(Wire &wire, sched::Nanos now)
+    {
+        const sched::Nanos at(news_ ? news_->silent_at(wire.place, now.count()) : 0);
+        if (ucs_unlikely(now - at < kNews) && !wire.evidence.silent() &&
+            at > heard_at(wire, now)) {
+            proved_silent(wire, now);
         }
     }
 
@@ -74,6 +116,11 @@ public:
     }
 
 private:
+    /* Not each acknowledgement is told, */
+    static constexpr sched::Nanos kShare = sched::Nanos::millis(1);
+    /* and what was told long ago is no news. */
+    static constexpr sched::Nanos kNews  = sched::Nanos::millis(500);
+
     /* Our rail, and the address of the other NIC. */
     using Key = std::pair<uint8_t, std::vector<uint8_t>>;
 
@@ -95,6 +142,7 @@ private:
 
     std::map<Key, Wire> wires_;
     std::vector<Wire *> changed_;
+    std::optional<BoardWires> news_; /* without a board there are none */
 };
 
 } // namespace fuselink

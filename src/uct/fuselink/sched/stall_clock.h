@@ -53,7 +53,7 @@ struct StallView {
  *   and with what its program does not read, which may be busy, or have no processor.
  *   Where more than one full segment is in flight, and the program has answered
  *   something else after the first third, so that it reads, no kernel waits.
- * - It was watched. An observation counts for at most 8 ms, and for 8 more from when
+ * - It was watched. An observation counts for at most 12 ms, and for 12 more from when
  *   something else has come in between: after a pause in which this process, or the
  *   whole machine, did not run, what has come meanwhile may be still to be processed.
  * - Two packets that left at different times are both unanswered. One alone may be the
@@ -89,7 +89,7 @@ public:
     static constexpr Nanos kDelayedAck = Nanos::millis(40);
     /* From when its program is known to run until it has looked at all that came. */
     static constexpr Nanos kReads      = Nanos::millis(8);
-    static constexpr Nanos kMostStep   = Nanos::millis(8);
+    static constexpr Nanos kMostStep   = Nanos::millis(12);
     /* What left within so long may be lost together, in a queue that was full. */
     static constexpr Nanos kBurst      = Nanos::millis(10);
 

@@ -1,0 +1,52 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "board_wires.h"
+
+#include "board_layout.h"
+#include "hash.h"
+
+#include <string_view>
+
+namespace fuselink {
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+int64_t instant(const board::Word &word, int64_t now)
+{
+    const auto at = static_cast<int64_t>(word.load(kRelaxed));
+    return at > 0 && at <= now ? at : 0;
+}
+
+} // namespace
+
+BoardWires::Place BoardWires::place(const std::string          &device,
+                                    const std::vector<uint8_t> &remote) const
+{
+    Hash hash(network_);
+    hash.add(std::string_view(device));
+    hash.add(std::string_view(reinterpret_cast<const char *>(remote.data()),
+                              remote.size()));
+    return static_cast<Place>((hash.value() ^ hash.value() >> 32) % board::kWires);
+}
+
+void BoardWires::heard(Place place, int64_t at) const
+{
+    board_->segment_->wires[place].heard.store(static_cast<uint64_t>(at), kRelaxed);
+}
+
+int64_t BoardWires::heard_at(Place place, int64_t now) const
+{
+    return instant(board_->segment_->wires[place].heard, now);
+}
+
+void BoardWires::proved_silent(Place place, int64_t at) const
+{
+    board_->segment_->wires[place].silent.store(static_cast<uint64_t>(at), kRelaxed);
+}
+
+int64_t BoardWires::silent_at(Place place, int64_t now) const
+{
+    return instant(board_->segment_->wires[place].silent, now);
+}
+
+} // namespace fuselink
