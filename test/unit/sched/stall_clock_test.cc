@@ -145,7 +145,7 @@ TEST(StallClock, AKernelThatMayWaitHasMoreTime)
 /* What it did in the first third, it did perhaps before anything came. */
 TEST(StallClock, AProgramThatAnswersHasSomeTimeToRead)
 {
-    for (const int64_t at : {7, 15, 23}) {
+    for (const int64_t at : {5, 12, 18}) {
         Wire wire;
         wire.view.in_flight = true;
         wire.program_runs   = false;
@@ -156,7 +156,7 @@ TEST(StallClock, AProgramThatAnswersHasSomeTimeToRead)
                 wire.view.program_at = wire.view.now;
             }
         });
-        const int64_t wanted = at == 7 ? 66 : at == 15 ? 26 : 31;
+        const int64_t wanted = at == 5 ? 61 : at == 12 ? 21 : 26;
         EXPECT_GE(dead - last, ms(wanted)) << at;
         EXPECT_LE(dead - last, ms(wanted + 3)) << at;
     }

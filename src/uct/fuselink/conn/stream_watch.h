@@ -28,14 +28,18 @@ struct StreamWatch {
     {
         if (done != done_ || !waits || waits_from == sched::Nanos()) {
             done_at    = done != done_ ? now : done_at;
+            done_from  = done != done_ ? noted_at_ : done_from;
             began      = now;
             done_      = done;
             waits_from = now;
             clock      = {};
             quiet      = {};
         }
+        noted_at_ = now;
         return waits && now - waits_from >= kPatience;
     }
+    /** Nothing was noted. */
+    bool is_new() const { return noted_at_ == sched::Nanos(); }
     /** What it says. */
     void take(const StreamState &state, sched::Nanos now)
     {
@@ -43,11 +47,15 @@ struct StreamWatch {
     }
     /** The last that is known to have come of the other side. */
     sched::Nanos heard_at() const { return std::max(acked_at, done_at); }
+    /** The same, not later than it was: who gets no processor finds out late what has
+     *  ended. */
+    sched::Nanos surely_heard_at() const { return std::max(acked_at, done_from); }
 
     sched::StallClock clock; /* of a stream */
     sched::QuietClock quiet; /* of any other */
     sched::Nanos      acked_at;   /* by the other kernel, when that was asked */
-    sched::Nanos      done_at;    /* something ended */
+    sched::Nanos      done_at;    /* something ended, as was found then, */
+    sched::Nanos      done_from;  /* and not by then */
     sched::Nanos      began;      /* to wait for the next */
     sched::Nanos      waits_from; /* the same, or nothing could be silent by then */
     sched::Nanos      probed_at;
@@ -56,7 +64,8 @@ struct StreamWatch {
     sched::Nanos      asked_at;
 
 private:
-    uint64_t done_ = 0;
+    uint64_t     done_ = 0;
+    sched::Nanos noted_at_;
 };
 
 } // namespace fuselink

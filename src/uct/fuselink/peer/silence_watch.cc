@@ -155,7 +155,7 @@ bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
     if (lane_.acknowledged != channel_.acknowledged()) {
         lane_.acknowledged = channel_.acknowledged();
         lane_.left         = 0;
-        if (lane_.wire != nullptr) {
+        if (lane_.wire != nullptr && !rail.traits().stream) {
             rails_.wires().heard(*lane_.wire, now);
         }
     }
@@ -189,6 +189,10 @@ bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
 {
     const bool is_stream = path.rail.traits().stream;
     const bool is_pair   = carries_by_pair(path);
+    if (ucs_unlikely(path.stream.wire != nullptr &&
+                     path.stream.wire->evidence.silent())) {
+        rails_.wires().look_at_others(*path.stream.wire, now);
+    }
     if (path.pair && !path.by_messages &&
         path.rail.retry_time() == sched::Nanos()) {
         return false; /* its NIC tells */
@@ -211,6 +215,9 @@ bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
     }
     if (ucs_unlikely(own.wire == nullptr)) {
         own.wire = &rails_.wires().between(path.rail, path.remote);
+    }
+    if (is_stream && ucs_unlikely(own.watch.is_new())) {
+        rails_.wires().heard(*own.wire, now); /* it has just connected */
     }
     stream = {&own.watch, own.wire, is_pair ? path.pair->ep() : path.ep, &path,
               is_stream ? nullptr : &own.check, path.rail.index(),
@@ -247,12 +254,18 @@ size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
     }
     for (size_t i = 0; i < count; ++i) {
         if (ucs_likely(streams[i].wire != nullptr)) {
-            rails_.wires().heard(*streams[i].wire,
-                                 streams[i].watch->heard_at());
+            rails_.wires().heard(*streams[i].wire, heard_on_wire(streams[i]));
             rails_.wires().look_at_others(*streams[i].wire, now);
         }
     }
     return count;
+}
+
+/* Messages of a lane are acknowledged by the peer's program, on any wire. */
+sched::Nanos SilenceWatch::heard_on_wire(const Stream &stream)
+{
+    return stream.path == nullptr && stream.check == nullptr ?
+               stream.watch->acked_at : stream.watch->surely_heard_at();
 }
 
 void SilenceWatch::on_wire(const Wire &wire)
@@ -362,9 +375,11 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
         if (&other == &stream) {
             continue;
         }
-        sched::Nanos &at = shares_wire(other, stream) ? view.pair_acked_at :
-                                                        view.peer_done_at;
-        at = std::max(at, other.watch->heard_at());
+        if (shares_wire(other, stream)) {
+            view.pair_acked_at = std::max(view.pair_acked_at, heard_on_wire(other));
+        } else {
+            view.peer_done_at = std::max(view.peer_done_at, other.watch->heard_at());
+        }
         if (other.wire != stream.wire && other.check == nullptr) {
             view.program_at = std::max(view.program_at, other.watch->done_at);
         }

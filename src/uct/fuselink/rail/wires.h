@@ -92,12 +92,18 @@ public:
         return std::max(wire.evidence.heard_at(), sched::Nanos(others));
     }
     /** Another of the node has proved the wire silent, and nobody has heard of the other
-     *  end since. */
+     *  end since; or it was silent, and somebody has. */
     void look_at_others(Wire &wire, sched::Nanos now)
     {
-        const sched::Nanos at(news_ ? news_->silent_at(wire.place, now.count()) : 0);
-        if (ucs_unlikely(now - at < kNews) && !wire.evidence.silent() &&
-            at > heard_at(wire, now)) {
+        if (!news_) {
+            return;
+        }
+        if (ucs_unlikely(wire.evidence.silent())) {
+            heard(wire, sched::Nanos(news_->heard_at(wire.place, now.count())));
+            return;
+        }
+        const sched::Nanos at(news_->silent_at(wire.place, now.count()));
+        if (ucs_unlikely(now - at < kNews) && at > heard_at(wire, now)) {
             proved_silent(wire, now);
         }
     }

@@ -44,7 +44,7 @@ struct StallView {
  * it. So silence is the absence of acknowledgements while something is in flight, not
  * of progress. Silence is Dead when all of these hold:
  *
- * - It has lasted for the deadline: 25 ms and a tick, or two round trips and four
+ * - It has lasted for the deadline: 20 ms and a tick, or two round trips and four
  *   deviations where that is more, as in deep queues (TCP itself sends again after one
  *   and four). The kernel's instants are true to a tick of 1 to 10 ms and waver by as
  *   much, so that an acknowledgement is new only if it is a tick later than the last
@@ -62,7 +62,7 @@ struct StallView {
  *   packet). The caller's probe counts as one, so a lone connection needs it: from
  *   Suspect on the caller should send one, if there is a way between the two NICs
  *   that has room. Of independent losses of 1 in 1,000 two are 1 in a million, and
- *   each chance needs a connection on which nothing else passes for 25 ms.
+ *   each chance needs a connection on which nothing else passes for 20 ms.
  * - Another path to the same peer has completed something after the first third of the
  *   silence: the peer's host is there. If all paths are silent, it may be the host, or
  *   this one; nothing is gained by giving up one after the other. That is for a
@@ -73,8 +73,8 @@ struct StallView {
  *   connection from passing.
  *
  * With a round trip of up to 1 ms, a tick of 4 ms and a look every millisecond a wire that
- * falls silent under traffic is Dead 25 to 35 ms after its last acknowledgement if the
- * peer's program runs, and 65 to 75 if not. With a carrier that is gone, at once. Reads
+ * falls silent under traffic is Dead 24 to 32 ms after its last acknowledgement if the
+ * peer's program runs, and 64 to 72 if not. With a carrier that is gone, at once. Reads
  * no clock, allocates nothing.
  */
 class StallClock {
@@ -85,7 +85,7 @@ public:
         Dead
     };
 
-    static constexpr Nanos kDeadline   = Nanos::millis(25); /* and a tick */
+    static constexpr Nanos kDeadline   = Nanos::millis(20); /* and a tick */
     static constexpr Nanos kDelayedAck = Nanos::millis(40);
     /* From when its program is known to run until it has looked at all that came. */
     static constexpr Nanos kReads      = Nanos::millis(8);
@@ -155,7 +155,7 @@ private:
                             std::max({heard, view.sent_at, view.probed_at});
         begun_   = std::min(begun_, view.now);
         waits_   = true;
-        silence_ = Nanos();
+        silence_ = std::min(view.now - begun_, kMostStep); /* the kernel has looked */
         second_  = Nanos();
         runs_    = Nanos();
     }
@@ -198,13 +198,13 @@ private:
     Health judge(const StallView &view) const noexcept
     {
         const Nanos limit = deadline(view);
-        if (silence_ < std::max(limit / 3, kBurst)) {
+        if (silence_ < std::max({limit / 3, kBurst, view.tick * 3 / 2})) {
             return Health::Fine;
         }
         const bool  prompt = view.much && runs_ != Nanos() &&
                              view.now - runs_ >= kReads;
         const Nanos wait   = prompt ? limit : longest(view);
-        const Nanos answer = view.rtt + view.rtt_deviation * 4 + view.tick;
+        const Nanos answer = view.rtt + view.rtt_deviation * 2 + view.tick;
         const bool  twice  = second_ != Nanos() && view.now - second_ >= answer;
         if (silence_ < wait || !twice || view.peer_done_at < late(view)) {
             return Health::Suspect;

@@ -39,7 +39,7 @@ public:
     /** The other end says so. That is believed, unless something came lately. */
     bool may_be_silent(Nanos now) const noexcept
     {
-        return now - heard_at_ >= StallClock::kDeadline / 2;
+        return now - heard_at_ >= kQuiet;
     }
 
     /** Of those who would try whether a silent wire carries again one may, now and then:
@@ -53,6 +53,8 @@ public:
         return true;
     }
     static constexpr Nanos kTry = Nanos::millis(400);
+    /* Who has heard something so lately believes nobody else. */
+    static constexpr Nanos kQuiet = Nanos::millis(15);
 
     bool  silent() const noexcept { return silent_since_ != Nanos(); }
     Nanos heard_at() const noexcept { return heard_at_; }
