@@ -92,7 +92,7 @@ public:
     /** What it waits for, for people. */
     std::string state() const;
     /** From the next step on until it is done: flushes its interface. */
-    void begin_flush() { flushing_ = true; }
+    void begin_flush();
     /** Ends all operations that can be: the end of the run. */
     void close_endpoints();
     void leave();
@@ -175,7 +175,8 @@ private:
     Instant  next_check_  = kSecond;
     size_t   next_range_  = 0, next_gpu_range_ = 0;
     Instant  computes_until_ = 0;
-    bool     flushing_ = false; /* the interface */
+    bool     flushing_ = false; /* the interface, */
+    size_t   flushes_ops_ = 0;  /* and so many operations */
     bool     left_     = false;
     Operation *blocked_ = nullptr; /* tries again and again */
 };

@@ -290,6 +290,20 @@ TEST(StallClock, ARecentAcknowledgementBetweenTheTwoNicsMakesItSuspect)
     EXPECT_NE(wire.pass(ms(10), ms(1), goes), Nanos::max());
 }
 
+/* A short queue behind a slow link: many are lost, one after the other. */
+TEST(StallClock, WherePacketsAreDroppedAllTheTimeTheKernelTriesTwice)
+{
+    Wire wire;
+    wire.view.in_flight = true;
+    wire.view.drops     = true;
+    wire.look();
+    const auto goes = [&] { wire.sent = wire.view.peer_done_at = wire.view.now; };
+    wire.pass(ms(590), ms(1), goes);
+    EXPECT_EQ(wire.worst, Health::Suspect);
+    wire.view.retransmits = 2;
+    EXPECT_NE(wire.pass(ms(10), ms(1), goes), Nanos::max());
+}
+
 /* If all paths to the peer are silent it is not for this clock to say. */
 TEST(StallClock, WithoutAnotherPathThatWorksItIsSuspect)
 {

@@ -50,13 +50,35 @@ TEST(WireEvidence, WhatCameBeforeTheProofChangesNothing)
     EXPECT_TRUE(wire.heard(Nanos::millis(151)));
 }
 
-TEST(WireEvidence, BelievesThePeerIfNothingCameLately)
+TEST(WireEvidence, KnowsWhereManyAreLost)
 {
     WireEvidence wire;
-    EXPECT_TRUE(wire.may_be_silent(Nanos::millis(1000))); /* nothing ever came */
-    wire.heard(Nanos::millis(1000));
-    EXPECT_FALSE(wire.may_be_silent(Nanos::millis(1010)));
-    EXPECT_TRUE(wire.may_be_silent(Nanos::millis(1020)));
+    EXPECT_FALSE(wire.drops(Nanos::millis(1000)));
+    for (int64_t i = 0; i < 40; ++i) { /* four a second: now and then */
+        wire.lost(1, Nanos::millis(1000 + 250 * i));
+        ASSERT_FALSE(wire.drops(Nanos::millis(1000 + 250 * i)));
+    }
+    for (int64_t i = 0; i < 20; ++i) {
+        wire.lost(1, Nanos::millis(12000 + 20 * i));
+    }
+    EXPECT_TRUE(wire.drops(Nanos::millis(12400)));
+    EXPECT_TRUE(wire.drops(Nanos::millis(13000)));
+    EXPECT_FALSE(wire.drops(Nanos::millis(15400)));
+}
+
+/* One at a time tries a silent wire; all may use another. */
+TEST(WireEvidence, IsTriedNowAndThen)
+{
+    WireEvidence wire;
+    EXPECT_TRUE(wire.may_try(Nanos::millis(1000)));
+    EXPECT_TRUE(wire.may_try(Nanos::millis(1001)));
+    wire.proved_silent(Nanos::millis(1002));
+    EXPECT_FALSE(wire.may_try(Nanos::millis(1003)));
+    EXPECT_TRUE(wire.may_try(Nanos::millis(1401)));
+    EXPECT_FALSE(wire.may_try(Nanos::millis(1402)));
+    EXPECT_TRUE(wire.may_try(Nanos::millis(1801)));
+    wire.heard(Nanos::millis(1802));
+    EXPECT_TRUE(wire.may_try(Nanos::millis(1803)));
 }
 
 } // namespace

@@ -40,10 +40,17 @@ struct StreamWatch {
     }
     /** Nothing was noted. */
     bool is_new() const { return noted_at_ == sched::Nanos(); }
-    /** What it says. */
-    void take(const StreamState &state, sched::Nanos now)
+    /** What it says. Returns the packets that were lost, as far as that is known: what
+     *  was sent once more, and something was acknowledged since. */
+    uint64_t take(const StreamState &state, sched::Nanos now)
     {
-        acked_at = std::max(acked_at, now - state.since_ack);
+        acked_at            = std::max(acked_at, now - state.since_ack);
+        const uint64_t lost = state.acked != acked_ && state.resent > resent_ ?
+                                  (state.resent - resent_ + state.mss - 1) /
+                                      std::max(state.mss, 1u) : 0;
+        resent_ = state.acked != acked_ ? state.resent : resent_;
+        acked_  = state.acked;
+        return lost;
     }
     /** The last that is known to have come of the other side. */
     sched::Nanos heard_at() const { return std::max(acked_at, done_at); }
@@ -66,6 +73,7 @@ struct StreamWatch {
 private:
     uint64_t     done_ = 0;
     sched::Nanos noted_at_;
+    uint64_t     acked_ = 0, resent_ = 0; /* bytes, as its kernel said */
 };
 
 } // namespace fuselink

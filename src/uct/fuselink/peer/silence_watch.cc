@@ -60,8 +60,11 @@ void SilenceWatch::ask(Stream &stream, sched::Nanos now)
         stream.asked = false;
         return;
     }
-    watch.take(stream.state, now);
+    const uint64_t lost = watch.take(stream.state, now);
     if (stream.wire != nullptr) {
+        if (ucs_unlikely(lost != 0)) {
+            stream.wire->evidence.lost(lost, now);
+        }
         rails_.wires().heard(*stream.wire, watch.acked_at);
     }
     if (stream.state.segments == 0 && stream.state.unsent.is_zero()) {
@@ -287,7 +290,7 @@ void SilenceWatch::on_told(uint8_t own, uint8_t remote)
         return one.stream.wire != nullptr;
     });
     Wire *wire = path != nullptr ? path->stream.wire : nullptr;
-    if (wire != nullptr && wire->evidence.may_be_silent(host_.now())) {
+    if (wire != nullptr && rails_.wires().may_be_silent(*wire, host_.now())) {
         rails_.wires().proved_silent(*wire, host_.now());
         leave(*wire);
     }
@@ -385,6 +388,7 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
         }
     }
     view.program_at = std::max(view.program_at, program_at_);
+    view.drops = stream.wire != nullptr && stream.wire->evidence.drops(now);
     if (stream.wire != nullptr) { /* its own were earlier than what counts */
         view.pair_acked_at = std::max(view.pair_acked_at,
                                       rails_.wires().heard_at(*stream.wire, now));
@@ -438,7 +442,8 @@ void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
     view.peer_heard_at = path != nullptr ? program_at_ : now;
     view.program_at    = program_at_;
     view.wire_heard_at = stream.wire != nullptr ?
-                             stream.wire->evidence.heard_at() : sched::Nanos();
+                             rails_.wires().heard_at(*stream.wire, now) :
+                             sched::Nanos();
     for (size_t i = 0; i < count; ++i) {
         const Stream &other = all[i];
         if (!shares_wire(other, stream)) {

@@ -91,6 +91,11 @@ public:
         const auto others = news_ ? news_->heard_at(wire.place, now.count()) : 0;
         return std::max(wire.evidence.heard_at(), sched::Nanos(others));
     }
+    /** The other end says so. That is believed, unless something came lately. */
+    bool may_be_silent(const Wire &wire, sched::Nanos now) const
+    {
+        return now - heard_at(wire, now) >= sched::WireEvidence::kQuiet;
+    }
     /** Another of the node has proved the wire silent, and nobody has heard of the other
      *  end since; or it was silent, and somebody has. */
     void look_at_others(Wire &wire, sched::Nanos now)

@@ -25,6 +25,7 @@ struct StallView {
     bool     window_shut = false; /* the receiver has no room */
     unsigned probes = 0;        /* of a shut window, not answered yet */
     bool     carrier = true;    /* of the NIC here */
+    bool     drops   = false;   /* packets, all the time, as was found out before */
 
     /* A probe of the caller's between the same two NICs. */
     Nanos    probed_at, answered_at;
@@ -70,7 +71,8 @@ struct StallView {
  * - Between the same two NICs nothing else was acknowledged since then. If
  *   something was, the wire is good and a packet was lost: Dead only after two
  *   time-outs of the kernel's in a row (0.6 s), as something in between keeps this very
- *   connection from passing.
+ *   connection from passing. The same where packets are dropped all the time: there two
+ *   are soon lost one after the other.
  *
  * With a round trip of up to 1 ms, a tick of 4 ms and a look every millisecond a wire that
  * falls silent under traffic is Dead 24 to 32 ms after its last acknowledgement if the
@@ -209,7 +211,8 @@ private:
         if (silence_ < wait || !twice || view.peer_done_at < late(view)) {
             return Health::Suspect;
         }
-        return view.pair_acked_at < late(view) || view.retransmits >= 2 ?
+        return (view.pair_acked_at < late(view) && !view.drops) ||
+                       view.retransmits >= 2 ?
                    Health::Dead : Health::Suspect;
     }
 

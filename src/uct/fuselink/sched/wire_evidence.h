@@ -36,11 +36,15 @@ public:
         silent_since_     = now;
         return is_new;
     }
-    /** The other end says so. That is believed, unless something came lately. */
-    bool may_be_silent(Nanos now) const noexcept
+    /** So many packets were lost: what was sent after them has arrived. */
+    void lost(uint64_t packets, Nanos now) noexcept
     {
-        return now - heard_at_ >= kQuiet;
+        losses_  = std::min(losses_at(now) + packets, kMostLosses);
+        lost_at_ = now;
     }
+    /** It drops packets all the time, as behind a short queue: a few that are lost
+     *  together say nothing. */
+    bool drops(Nanos now) const noexcept { return losses_at(now) >= kManyLosses; }
 
     /** Of those who would try whether a silent wire carries again one may, now and then:
      *  until the next may, nobody waits for an answer (kTry). */
@@ -60,9 +64,22 @@ public:
     Nanos heard_at() const noexcept { return heard_at_; }
 
 private:
+    static constexpr uint64_t kManyLosses = 8, kMostLosses = 24;
+
+    /* After so long each. */
+    static constexpr Nanos kForgotten = Nanos::millis(125);
+    uint64_t losses_at(Nanos now) const noexcept
+    {
+        const auto gone = static_cast<uint64_t>(
+            std::max(now - lost_at_, Nanos()).count() / kForgotten.count());
+        return losses_ - std::min(losses_, gone);
+    }
+
     Nanos heard_at_;     /* 0: never */
     Nanos silent_since_; /* 0: it is not known to be */
     Nanos tried_at_;     /* the last try that was allowed */
+    Nanos lost_at_;
+    uint64_t losses_ = 0; /* by then */
 };
 
 } // namespace fuselink::sched

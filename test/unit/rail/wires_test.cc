@@ -1,0 +1,98 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "rail/wires.h"
+
+#include <gtest/gtest.h>
+
+namespace fuselink {
+namespace {
+
+using sched::Nanos;
+
+constexpr Nanos at(int64_t ms)
+{
+    return Nanos::seconds(1000) + Nanos::millis(ms);
+}
+
+/* Two processes of a node, and a wire of both. */
+class WiresTest : public testing::Test {
+protected:
+    WiresTest()
+    {
+        one.share(board, 7);
+        other.share(board, 7);
+    }
+
+    std::shared_ptr<Board> board = Board::make_private();
+    Wires                  one, other;
+    Wire                   of_one, of_other; /* at the same place */
+};
+
+TEST_F(WiresTest, WhatOneHearsCountsForAll)
+{
+    one.heard(of_one, at(0));
+    EXPECT_EQ(other.heard_at(of_other, at(5)), at(0));
+    EXPECT_FALSE(other.may_be_silent(of_other, at(10)));
+    EXPECT_TRUE(other.may_be_silent(of_other, at(20)));
+    other.heard(of_other, at(21));
+    EXPECT_EQ(one.heard_at(of_one, at(30)), at(21));
+}
+
+TEST_F(WiresTest, WhatOneHasProvedAllBelieve)
+{
+    one.heard(of_one, at(0));
+    other.heard(of_other, at(2));
+    one.proved_silent(of_one, at(30));
+    other.look_at_others(of_other, at(31));
+    EXPECT_TRUE(of_other.evidence.silent());
+    EXPECT_EQ(other.take_changed(), &of_other);
+}
+
+/* By whomever, since then. */
+TEST_F(WiresTest, NotIfSomethingHasComeSince)
+{
+    one.proved_silent(of_one, at(30));
+    other.heard(of_other, at(31));
+    other.look_at_others(of_other, at(32));
+    EXPECT_FALSE(of_other.evidence.silent());
+    Wires third;
+    Wire  of_third;
+    third.share(board, 7);
+    third.look_at_others(of_third, at(33));
+    EXPECT_FALSE(of_third.evidence.silent());
+    EXPECT_EQ(third.take_changed(), nullptr);
+}
+
+TEST_F(WiresTest, OldNewsIsNone)
+{
+    one.proved_silent(of_one, at(0));
+    other.look_at_others(of_other, at(600));
+    EXPECT_FALSE(of_other.evidence.silent());
+}
+
+TEST_F(WiresTest, WhatSpeaksAgainSpeaksForAll)
+{
+    one.proved_silent(of_one, at(0));
+    other.look_at_others(of_other, at(1));
+    ASSERT_EQ(other.take_changed(), &of_other);
+    other.look_at_others(of_other, at(50));
+    EXPECT_TRUE(of_other.evidence.silent());
+    one.heard(of_one, at(60));
+    other.look_at_others(of_other, at(61));
+    EXPECT_FALSE(of_other.evidence.silent());
+    EXPECT_EQ(other.take_changed(), &of_other);
+}
+
+TEST(Wires, WithoutABoardEachKnowsItsOwn)
+{
+    Wires one, other;
+    Wire  of_one, of_other;
+    one.heard(of_one, at(0));
+    EXPECT_EQ(one.heard_at(of_one, at(1)), at(0));
+    EXPECT_EQ(other.heard_at(of_other, at(1)), Nanos());
+    one.proved_silent(of_one, at(30));
+    other.look_at_others(of_other, at(31));
+    EXPECT_FALSE(of_other.evidence.silent());
+}
+
+} // namespace
+} // namespace fuselink
