@@ -112,6 +112,7 @@ struct alignas(64) Health {
 struct Wire {
     Word heard;  /* the other end was, last: CLOCK_MONOTONIC ns; 0: never */
     Word silent; /* it was proved to be */
+    Word drops;  /* it was found to drop packets all the time */
 };
 
 struct Segment {

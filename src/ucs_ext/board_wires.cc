@@ -49,4 +49,14 @@ int64_t BoardWires::silent_at(Place place, int64_t now) const
     return instant(board_->segment_->wires[place].silent, now);
 }
 
+void BoardWires::drops(Place place, int64_t at) const
+{
+    board_->segment_->wires[place].drops.store(static_cast<uint64_t>(at), kRelaxed);
+}
+
+int64_t BoardWires::dropped_at(Place place, int64_t now) const
+{
+    return instant(board_->segment_->wires[place].drops, now);
+}
+
 } // namespace fuselink

@@ -12,9 +12,9 @@ namespace fuselink {
 
 /**
  * What the processes of a node tell each other of wires, on the load board: when one has
- * last heard the other end, and when one has proved that it carries nothing. A wire is a
- * NIC of this node and a NIC elsewhere; its place on the board is a hash of the two, and
- * two wires may share one.
+ * last heard the other end, when one has proved that it carries nothing, and when one has
+ * found that it drops packets all the time. A wire is a NIC of this node and a NIC
+ * elsewhere; its place on the board is a hash of the two, and two wires may share one.
  *
  * What is read is hostile input: an instant of the past or 0. A liar can keep others from
  * leaving a wire that is silent until the kernel has tried twice, or have them leave one
@@ -40,6 +40,8 @@ public:
     int64_t heard_at(Place place, int64_t now) const;
     void    proved_silent(Place place, int64_t at) const;
     int64_t silent_at(Place place, int64_t now) const;
+    void    drops(Place place, int64_t at) const;
+    int64_t dropped_at(Place place, int64_t now) const;
 
 private:
     std::shared_ptr<Board> board_;

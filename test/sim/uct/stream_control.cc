@@ -112,7 +112,6 @@ bool SimStreamControl::look(uct_ep *ep, StreamState &state)
         state.probes  = probes_in(now - end.acked_at, profile.send_again);
         state.backoff = state.probes + 1;
     }
-    state.tick           = Nanos::millis(4);
     state.since_ack      = Nanos(now - end.acked_at);
     state.since_sent     = Nanos(now - std::max(end.sent_at,
                                                 end.out->last_sent()));

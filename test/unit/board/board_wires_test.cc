@@ -42,8 +42,10 @@ TEST(BoardWires, AnInstantOfTheFutureIsNone)
     for (const int64_t wrong : {kNow + 1, INT64_MAX, int64_t{-1}, INT64_MIN}) {
         one.heard(place, wrong);
         one.proved_silent(place, wrong);
+        one.drops(place, wrong);
         EXPECT_EQ(one.heard_at(place, kNow), 0);
         EXPECT_EQ(one.silent_at(place, kNow), 0);
+        EXPECT_EQ(one.dropped_at(place, kNow), 0);
     }
 }
 

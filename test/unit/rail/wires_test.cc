@@ -62,6 +62,17 @@ TEST_F(WiresTest, NotIfSomethingHasComeSince)
     EXPECT_EQ(third.take_changed(), nullptr);
 }
 
+TEST_F(WiresTest, WhereOneLosesMuchAllKnow)
+{
+    EXPECT_FALSE(other.drops(of_other, at(0)));
+    one.lost(of_one, 3, at(0));
+    EXPECT_FALSE(other.drops(of_other, at(0)));
+    one.lost(of_one, 9, at(1));
+    EXPECT_TRUE(one.drops(of_one, at(1)));
+    EXPECT_TRUE(other.drops(of_other, at(2)));
+    EXPECT_FALSE(other.drops(of_other, at(1100)));
+}
+
 TEST_F(WiresTest, OldNewsIsNone)
 {
     one.proved_silent(of_one, at(0));

@@ -24,7 +24,6 @@ public:
         view.rtt = Nanos::micros(200);
         view.rtt_deviation = Nanos::micros(50);
         view.much = true;
-        view.tick = std::max(tick, ms(1));
         acked = sent = view.now;
     }
 
@@ -134,18 +133,16 @@ TEST(StallClock, AKernelThatMayWaitHasMoreTime)
             const Nanos dead    = wire.pass(ms(200), ms(1), [&] {
                 wire.sent = wire.view.peer_done_at = wire.view.now;
             });
-            const Nanos limit   = runs && much ? StallClock::deadline(wire.view) :
-                                                 StallClock::longest(wire.view);
-            EXPECT_GE(dead - last, limit);
-            EXPECT_LE(dead - last, limit + ms(3));
+            EXPECT_GE(dead - last, runs && much ? ms(35) : ms(75));
+            EXPECT_LE(dead - last, runs && much ? ms(38) : ms(78));
         }
     }
 }
 
-/* What it did in the first third, it did perhaps before anything came. */
+/* What it did before the second half, it did perhaps before anything came. */
 TEST(StallClock, AProgramThatAnswersHasSomeTimeToRead)
 {
-    for (const int64_t at : {5, 12, 18}) {
+    for (const int64_t at : {10, 20, 32}) {
         Wire wire;
         wire.view.in_flight = true;
         wire.program_runs   = false;
@@ -156,7 +153,7 @@ TEST(StallClock, AProgramThatAnswersHasSomeTimeToRead)
                 wire.view.program_at = wire.view.now;
             }
         });
-        const int64_t wanted = at == 5 ? 61 : at == 12 ? 21 : 26;
+        const int64_t wanted = at == 10 ? 75 : at == 20 ? 35 : 40;
         EXPECT_GE(dead - last, ms(wanted)) << at;
         EXPECT_LE(dead - last, ms(wanted + 3)) << at;
     }
@@ -367,33 +364,11 @@ TEST(StallClock, APauseOfTheObserverIsNoSilence)
         wire.sent = wire.view.now + ms(12);
         wire.view.now += Nanos::seconds(2);
         wire.view.peer_done_at = wire.view.now;
-        EXPECT_NE(wire.look(), Health::Dead);
+        EXPECT_EQ(wire.look(), Health::Fine);
         /* It is looked at within milliseconds. */
         wire.view.now += ms(2);
         wire.acked = wire.view.now;
         EXPECT_EQ(wire.look(), Health::Fine);
-    }
-}
-
-/* Looks that are far apart, as where processors are few: what else has come in between
- * shows that the kernel has looked at what comes. */
-TEST(StallClock, WhatElseComesIsLookedAtToo)
-{
-    for (const bool more : {false, true}) {
-        Wire wire;
-        wire.view.in_flight = true;
-        wire.look();
-        const Nanos begun = wire.view.now;
-        const Nanos dead  = wire.pass(ms(400), ms(16), [&] {
-            wire.sent              = wire.view.now;
-            wire.view.peer_done_at = wire.view.now - ms(more ? 4 : 60);
-            wire.view.program_at   = wire.view.peer_done_at;
-        });
-        if (more) {
-            EXPECT_LE(dead - begun, ms(48));
-        } else {
-            EXPECT_GE(dead - begun, ms(80));
-        }
     }
 }
 
@@ -402,11 +377,11 @@ TEST(StallClock, ADeepQueueHasALaterDeadline)
     StallView view;
     view.rtt           = ms(100);
     view.rtt_deviation = ms(20);
-    EXPECT_EQ(StallClock::deadline(view), ms(280));
-    EXPECT_EQ(StallClock::longest(view), ms(320));
+    EXPECT_EQ(StallClock::deadline(view), ms(380));
+    EXPECT_EQ(StallClock::longest(view), ms(420));
     view.rtt = Nanos::micros(50);
     view.rtt_deviation = Nanos::micros(10);
-    EXPECT_EQ(StallClock::deadline(view), StallClock::kDeadline + view.tick);
+    EXPECT_EQ(StallClock::deadline(view), StallClock::kDeadline);
 }
 
 /* Acknowledgements that come, at any intervals below the deadline, from a kernel with
@@ -423,7 +398,7 @@ TEST(StallClock, NeverGivesUpWhatIsAcknowledged)
         wire.view.rtt       = Nanos(1000 + below(20'000'000));
         wire.view.rtt_deviation = wire.view.rtt / 4;
         /* What the tick and half a round trip leave of the shortest deadline. */
-        const int64_t longest = 15'000'000;
+        const int64_t longest = 20'000'000;
         Nanos next = wire.view.now;
         for (int i = 0; i < 3000; ++i) {
             Nanos until = wire.view.now +
@@ -455,7 +430,7 @@ TEST(StallClock, AlwaysFindsSilence)
         wire.view.rtt_deviation = Nanos(below(wire.view.rtt.count()));
         const Nanos bound = StallClock::deadline(wire.view) +
                             wire.view.rtt * 2 + wire.view.rtt_deviation * 4 +
-                            wire.view.tick * 3 + StallClock::kBurst * 2;
+                            StallClock::kTick * 3;
         wire.look();
         const Nanos last = wire.acked;
         const Nanos dead = wire.pass(Nanos::seconds(5), Nanos(1 + below(4'000'000)),

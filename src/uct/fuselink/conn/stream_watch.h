@@ -7,6 +7,7 @@
 #include "../sched/stall_clock.h"
 #include "../sched/units.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace fuselink {
@@ -28,7 +29,6 @@ struct StreamWatch {
     {
         if (done != done_ || !waits || waits_from == sched::Nanos()) {
             done_at    = done != done_ ? now : done_at;
-            done_from  = done != done_ ? noted_at_ : done_from;
             began      = now;
             done_      = done;
             waits_from = now;
@@ -44,25 +44,23 @@ struct StreamWatch {
      *  was sent once more, and something was acknowledged since. */
     uint64_t take(const StreamState &state, sched::Nanos now)
     {
-        acked_at            = std::max(acked_at, now - state.since_ack);
-        const uint64_t lost = state.acked != acked_ && state.resent > resent_ ?
-                                  (state.resent - resent_ + state.mss - 1) /
-                                      std::max(state.mss, 1u) : 0;
-        resent_ = state.acked != acked_ ? state.resent : resent_;
+        acked_at = std::max(acked_at, now - state.since_ack);
+        if (state.acked == acked_) {
+            return 0;
+        }
+        const uint64_t bytes = state.resent - std::min(state.resent, resent_);
+        const uint64_t mss   = std::max(state.mss, 1u);
         acked_  = state.acked;
-        return lost;
+        resent_ = state.resent;
+        return (bytes + mss - 1) / mss;
     }
     /** The last that is known to have come of the other side. */
     sched::Nanos heard_at() const { return std::max(acked_at, done_at); }
-    /** The same, not later than it was: who gets no processor finds out late what has
-     *  ended. */
-    sched::Nanos surely_heard_at() const { return std::max(acked_at, done_from); }
 
     sched::StallClock clock; /* of a stream */
     sched::QuietClock quiet; /* of any other */
     sched::Nanos      acked_at;   /* by the other kernel, when that was asked */
-    sched::Nanos      done_at;    /* something ended, as was found then, */
-    sched::Nanos      done_from;  /* and not by then */
+    sched::Nanos      done_at;    /* something ended */
     sched::Nanos      began;      /* to wait for the next */
     sched::Nanos      waits_from; /* the same, or nothing could be silent by then */
     sched::Nanos      probed_at;

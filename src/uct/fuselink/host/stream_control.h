@@ -60,8 +60,6 @@ struct StreamState {
 
     /* Ago. `since_sent` counts data alone, and what is sent again too. */
     sched::Nanos since_ack, since_sent, since_received;
-    /** They are true to so much. */
-    sched::Nanos tick = sched::Nanos::millis(10);
 
     /* Zero: not measured yet. */
     sched::Nanos rtt, rtt_deviation, least_rtt, timeout;

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
@@ -33,18 +32,6 @@ StreamState::Phase phase_of(unsigned state)
     default:
         return StreamState::Phase::Closed;
     }
-}
-
-/* Of its instants: a jiffy, as that of the coarse clocks. */
-sched::Nanos kernel_tick()
-{
-    static const sched::Nanos tick = [] {
-        timespec one{};
-        clock_getres(CLOCK_MONOTONIC_COARSE, &one);
-        return std::clamp(sched::Nanos(one.tv_nsec), sched::Nanos::millis(1),
-                          sched::Nanos::millis(10));
-    }();
-    return tick;
 }
 
 bool is_tcp(int fd)
@@ -106,7 +93,6 @@ bool look(int fd, StreamState &state)
     state.retransmits    = info.tcpi_retransmits;
     state.backoff        = info.tcpi_backoff;
     state.probes         = info.tcpi_probes;
-    state.tick           = kernel_tick();
     state.since_ack      = Nanos::millis(info.tcpi_last_ack_recv);
     state.since_sent     = Nanos::millis(info.tcpi_last_data_sent);
     state.since_received = Nanos::millis(info.tcpi_last_data_recv);

@@ -63,7 +63,7 @@ void SilenceWatch::ask(Stream &stream, sched::Nanos now)
     const uint64_t lost = watch.take(stream.state, now);
     if (stream.wire != nullptr) {
         if (ucs_unlikely(lost != 0)) {
-            stream.wire->evidence.lost(lost, now);
+            rails_.wires().lost(*stream.wire, lost, now);
         }
         rails_.wires().heard(*stream.wire, watch.acked_at);
     }
@@ -158,7 +158,7 @@ bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
     if (lane_.acknowledged != channel_.acknowledged()) {
         lane_.acknowledged = channel_.acknowledged();
         lane_.left         = 0;
-        if (lane_.wire != nullptr && !rail.traits().stream) {
+        if (lane_.wire != nullptr) {
             rails_.wires().heard(*lane_.wire, now);
         }
     }
@@ -257,18 +257,11 @@ size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
     }
     for (size_t i = 0; i < count; ++i) {
         if (ucs_likely(streams[i].wire != nullptr)) {
-            rails_.wires().heard(*streams[i].wire, heard_on_wire(streams[i]));
+            rails_.wires().heard(*streams[i].wire, streams[i].watch->heard_at());
             rails_.wires().look_at_others(*streams[i].wire, now);
         }
     }
     return count;
-}
-
-/* Messages of a lane are acknowledged by the peer's program, on any wire. */
-sched::Nanos SilenceWatch::heard_on_wire(const Stream &stream)
-{
-    return stream.path == nullptr && stream.check == nullptr ?
-               stream.watch->acked_at : stream.watch->surely_heard_at();
 }
 
 void SilenceWatch::on_wire(const Wire &wire)
@@ -364,12 +357,11 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     sched::StallView view;
     view.now           = now;
     view.in_flight     = state.segments != 0;
-    view.much          = state.in_flight().count() > state.mss;
+    view.much          = state.in_flight().count() > 2 * uint64_t{state.mss};
     view.acked_at      = stream.watch->acked_at;
     view.sent_at       = now - state.since_sent;
     view.rtt           = state.rtt;
     view.rtt_deviation = state.rtt_deviation;
-    view.tick          = state.tick;
     view.retransmits   = state.retransmits;
     view.window_shut   = state.window_shut();
     view.probes        = state.probes;
@@ -379,7 +371,7 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
             continue;
         }
         if (shares_wire(other, stream)) {
-            view.pair_acked_at = std::max(view.pair_acked_at, heard_on_wire(other));
+            view.pair_acked_at = std::max(view.pair_acked_at, other.watch->heard_at());
         } else {
             view.peer_done_at = std::max(view.peer_done_at, other.watch->heard_at());
         }
@@ -388,7 +380,7 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
         }
     }
     view.program_at = std::max(view.program_at, program_at_);
-    view.drops = stream.wire != nullptr && stream.wire->evidence.drops(now);
+    view.drops = stream.wire != nullptr && rails_.wires().drops(*stream.wire, now);
     if (stream.wire != nullptr) { /* its own were earlier than what counts */
         view.pair_acked_at = std::max(view.pair_acked_at,
                                       rails_.wires().heard_at(*stream.wire, now));

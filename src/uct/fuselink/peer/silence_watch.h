@@ -75,7 +75,6 @@ private:
     {
         return one.own == other.own && one.remote == other.remote;
     }
-    static sched::Nanos heard_on_wire(const Stream &stream);
     size_t find_streams(Stream *streams, sched::Nanos now);
     bool   find_lane(Stream &lane, sched::Nanos now);
     bool   watches(const Path &path) const;

@@ -85,6 +85,21 @@ public:
             }
         }
     }
+    /** So many packets were lost there. */
+    void lost(Wire &wire, uint64_t packets, sched::Nanos now)
+    {
+        wire.evidence.lost(packets, now);
+        if (news_ && wire.evidence.drops(now)) {
+            news_->drops(wire.place, now.count());
+        }
+    }
+    /** By what any process of the node has lost, it drops packets all the time. */
+    bool drops(const Wire &wire, sched::Nanos now) const
+    {
+        return wire.evidence.drops(now) ||
+               (news_ && now - sched::Nanos(news_->dropped_at(wire.place,
+                                                              now.count())) < kDrops);
+    }
     /** When anybody of the node has heard of the other end; 0: never. */
     sched::Nanos heard_at(const Wire &wire, sched::Nanos now) const
     {
@@ -131,6 +146,9 @@ private:
     static constexpr sched::Nanos kShare = sched::Nanos::millis(1);
     /* and what was told long ago is no news. */
     static constexpr sched::Nanos kNews  = sched::Nanos::millis(500);
+
+    /* As long as a process itself remembers what it lost, about. */
+    static constexpr sched::Nanos kDrops = sched::Nanos::seconds(1);
 
     /* Our rail, and the address of the other NIC. */
     using Key = std::pair<uint8_t, std::vector<uint8_t>>;

@@ -15,12 +15,10 @@ struct StallView {
     /* Its own. Acknowledgements are those that need no program at the other end: of
      * a kernel, or a NIC. */
     bool     in_flight = false; /* something sent is not acknowledged */
-    bool     much = false; /* more than one full segment: a kernel whose program reads
-                              does not wait to acknowledge it */
+    bool     much = false; /* and so much that no kernel waits to acknowledge it */
     Nanos    acked_at;          /* the last acknowledgement of anything */
     Nanos    sent_at;           /* data last left, once more or for the first time */
     Nanos    rtt, rtt_deviation;
-    Nanos    tick = Nanos::millis(10); /* to which the kernel's instants are true */
     unsigned retransmits = 0;   /* time-outs in a row */
     bool     window_shut = false; /* the receiver has no room */
     unsigned probes = 0;        /* of a shut window, not answered yet */
@@ -45,38 +43,37 @@ struct StallView {
  * it. So silence is the absence of acknowledgements while something is in flight, not
  * of progress. Silence is Dead when all of these hold:
  *
- * - It has lasted for the deadline: 20 ms and a tick, or two round trips and four
- *   deviations where that is more, as in deep queues (TCP itself sends again after one
- *   and four). The kernel's instants are true to a tick of 1 to 10 ms and waver by as
- *   much, so that an acknowledgement is new only if it is a tick later than the last
- *   one, and much shorter deadlines would measure ticks.
+ * - It has lasted for the deadline: 35 ms, or three round trips and four deviations
+ *   where that is more, as in deep queues. The kernel's instants are true to a tick
+ *   of 1 to 10 ms and waver by as much, so that an acknowledgement is new only if it
+ *   is a tick later than the last one, and much shorter deadlines would measure ticks.
  *   And 40 ms more where a kernel may wait so long: it does with what comes alone,
  *   and with what its program does not read, which may be busy, or have no processor.
- *   Where more than one full segment is in flight, and the program has answered
- *   something else after the first third, so that it reads, no kernel waits.
- * - It was watched. An observation counts for at most 12 ms, and for 12 more from when
- *   something else has come in between: after a pause in which this process, or the
- *   whole machine, did not run, what has come meanwhile may be still to be processed.
+ *   Where more than two segments are in flight, and the program has answered
+ *   something else in the second half, so that it reads, no kernel waits.
+ * - It was watched. An observation counts for at most 8 ms: after a pause in which
+ *   this process, or the whole machine, did not run, what has come meanwhile may be
+ *   still to be processed.
  * - Two packets that left at different times are both unanswered. One alone may be the
  *   lost tail of a burst, which Linux sends again after 200 ms at the earliest if it
  *   was a single packet, and after two round trips otherwise (that is the second
  *   packet). The caller's probe counts as one, so a lone connection needs it: from
  *   Suspect on the caller should send one, if there is a way between the two NICs
  *   that has room. Of independent losses of 1 in 1,000 two are 1 in a million, and
- *   each chance needs a connection on which nothing else passes for 20 ms.
- * - Another path to the same peer has completed something after the first third of the
+ *   each chance needs a connection on which nothing else passes for 35 ms.
+ * - Another path to the same peer has completed something in the second half of the
  *   silence: the peer's host is there. If all paths are silent, it may be the host, or
  *   this one; nothing is gained by giving up one after the other. That is for a
  *   longer deadline of the peer's.
- * - Between the same two NICs nothing else was acknowledged since then. If
+ * - Between the same two NICs nothing else was acknowledged in that half. If
  *   something was, the wire is good and a packet was lost: Dead only after two
  *   time-outs of the kernel's in a row (0.6 s), as something in between keeps this very
  *   connection from passing. The same where packets are dropped all the time: there two
  *   are soon lost one after the other.
  *
- * With a round trip of up to 1 ms, a tick of 4 ms and a look every millisecond a wire that
- * falls silent under traffic is Dead 24 to 32 ms after its last acknowledgement if the
- * peer's program runs, and 64 to 72 if not. With a carrier that is gone, at once. Reads
+ * With a round trip of up to 1 ms and a look every millisecond a wire that falls
+ * silent under traffic is Dead 25 to 40 ms after its last acknowledgement if the
+ * peer's program runs, and 65 to 80 if not. With a carrier that is gone, at once. Reads
  * no clock, allocates nothing.
  */
 class StallClock {
@@ -87,19 +84,18 @@ public:
         Dead
     };
 
-    static constexpr Nanos kDeadline   = Nanos::millis(20); /* and a tick */
+    static constexpr Nanos kDeadline   = Nanos::millis(35);
     static constexpr Nanos kDelayedAck = Nanos::millis(40);
     /* From when its program is known to run until it has looked at all that came. */
     static constexpr Nanos kReads      = Nanos::millis(8);
-    static constexpr Nanos kMostStep   = Nanos::millis(12);
-    /* What left within so long may be lost together, in a queue that was full. */
-    static constexpr Nanos kBurst      = Nanos::millis(10);
+    static constexpr Nanos kMostStep   = Nanos::millis(8);
+    static constexpr Nanos kTick       = Nanos::millis(10);
 
     /** To be called every few milliseconds while anything is in flight. Instants do
      *  not go back. */
     Health look(const StallView &view) noexcept
     {
-        const Nanos step = watched(view);
+        const Nanos step = std::clamp(view.now - last_look_, Nanos(), kMostStep);
         last_look_       = view.now;
         if (!view.carrier) {
             return Health::Dead;
@@ -115,7 +111,7 @@ public:
             waits_ = false;
             return Health::Fine;
         }
-        if (!waits_ || heard > begun_ + view.tick) {
+        if (!waits_ || heard > begun_ + kTick) {
             begin(view, heard);
         } else {
             silence_ = std::min(silence_ + step, view.now - begun_);
@@ -131,7 +127,7 @@ public:
     /** So long at least, and so long if the other kernel may wait. */
     static Nanos deadline(const StallView &view) noexcept
     {
-        return std::max(kDeadline + view.tick, view.rtt * 2 + view.rtt_deviation * 4);
+        return std::max(kDeadline, view.rtt * 3 + view.rtt_deviation * 4);
     }
     static Nanos longest(const StallView &view) noexcept
     {
@@ -139,17 +135,6 @@ public:
     }
 
 private:
-    /* Of the time since the last look. */
-    Nanos watched(const StallView &view) const noexcept
-    {
-        const Nanos other = std::max({view.peer_done_at, view.pair_acked_at,
-                                      view.program_at});
-        const Nanos seen  = std::clamp(other, last_look_,
-                                       std::max(view.now, last_look_));
-        return std::min(seen - last_look_, kMostStep) +
-               std::clamp(view.now - seen, Nanos(), kMostStep);
-    }
-
     /* Something has come, or begins to be in flight after nothing was. */
     void begin(const StallView &view, Nanos heard) noexcept
     {
@@ -157,7 +142,7 @@ private:
                             std::max({heard, view.sent_at, view.probed_at});
         begun_   = std::min(begun_, view.now);
         waits_   = true;
-        silence_ = std::min(view.now - begun_, kMostStep); /* the kernel has looked */
+        silence_ = Nanos();
         second_  = Nanos();
         runs_    = Nanos();
     }
@@ -169,13 +154,13 @@ private:
     {
         const Nanos late = std::max(view.in_flight ? view.sent_at : Nanos(),
                                     is_probed ? view.probed_at : Nanos());
-        const Nanos from = std::max(begun_, heard) + kBurst;
+        const Nanos from = std::max(begun_, heard) + kTick;
         if (second_ < from) {
             second_ = late >= from ? late : Nanos();
         }
     }
 
-    /* It has answered something since so much is in flight, after the first third. */
+    /* It has answered something since so much is in flight, in the second half. */
     void note_program(const StallView &view) noexcept
     {
         if (!view.much) {
@@ -186,32 +171,27 @@ private:
             much_since_ = view.now;
         }
         if (runs_ == Nanos() &&
-            view.program_at >= std::max(late(view), much_since_)) {
+            view.program_at >= std::max(begun_ + deadline(view) / 2, much_since_)) {
             runs_ = view.program_at;
         }
-    }
-
-    /* What others did since then says something of now. */
-    Nanos late(const StallView &view) const noexcept
-    {
-        return begun_ + deadline(view) / 3;
     }
 
     Health judge(const StallView &view) const noexcept
     {
         const Nanos limit = deadline(view);
-        if (silence_ < std::max({limit / 3, kBurst, view.tick * 3 / 2})) {
+        if (silence_ < limit / 2) {
             return Health::Fine;
         }
+        const Nanos half   = begun_ + limit / 2;
         const bool  prompt = view.much && runs_ != Nanos() &&
                              view.now - runs_ >= kReads;
         const Nanos wait   = prompt ? limit : longest(view);
-        const Nanos answer = view.rtt + view.rtt_deviation * 2 + view.tick;
+        const Nanos answer = view.rtt * 2 + view.rtt_deviation * 4 + kTick;
         const bool  twice  = second_ != Nanos() && view.now - second_ >= answer;
-        if (silence_ < wait || !twice || view.peer_done_at < late(view)) {
+        if (silence_ < wait || !twice || view.peer_done_at < half) {
             return Health::Suspect;
         }
-        return (view.pair_acked_at < late(view) && !view.drops) ||
+        return (view.pair_acked_at < half && !view.drops) ||
                        view.retransmits >= 2 ?
                    Health::Dead : Health::Suspect;
     }
