@@ -97,20 +97,16 @@ void board::Health::write(const NicHealth &health)
 
 NicHealth board::Health::read(int64_t now) const
 {
-    const auto instant = [](const Word &word) {
-        return static_cast<int64_t>(word.load(kRelaxed));
-    };
     const auto at_most = [](const Word &word, uint64_t most) {
         return std::min(word.load(kRelaxed), most);
     };
     NicHealth health;
     health.state = static_cast<NicState>(at_most(
         state, static_cast<uint64_t>(NicState::Down)));
-    const int64_t rests = instant(until);
+    const auto rests = static_cast<int64_t>(until.load(kRelaxed));
     health.until = rests > now ?
                        std::min(rests, now + Board::kLongestRest) : 0;
-    const int64_t began = instant(since);
-    health.since     = began > 0 && began <= now ? began : 0;
+    health.since     = past_instant(since, now);
     health.paths     = at_most(paths, Board::kMostEvents);
     health.paths_out = at_most(paths_out, health.paths);
     health.messages  = at_most(messages, Board::kMostEvents);

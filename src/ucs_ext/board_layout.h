@@ -19,6 +19,13 @@ namespace fuselink::board {
 using Word = std::atomic<uint64_t>;
 static_assert(sizeof(Word) == 8 && Word::is_always_lock_free);
 
+/** An instant that somebody wrote; 0 if that cannot be: none, or of the future. */
+inline int64_t past_instant(const Word &word, int64_t now)
+{
+    const auto at = static_cast<int64_t>(word.load(std::memory_order_relaxed));
+    return at > 0 && at <= now ? at : 0;
+}
+
 inline constexpr unsigned kNics  = 64; /* one bit each in Seat::nics */
 inline constexpr unsigned kSeats = 512;
 inline constexpr unsigned kWires = 4096;

@@ -11,12 +11,6 @@ namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
-int64_t instant(const board::Word &word, int64_t now)
-{
-    const auto at = static_cast<int64_t>(word.load(kRelaxed));
-    return at > 0 && at <= now ? at : 0;
-}
-
 } // namespace
 
 BoardWires::Place BoardWires::place(const std::string          &device,
@@ -36,7 +30,7 @@ void BoardWires::heard(Place place, int64_t at) const
 
 int64_t BoardWires::heard_at(Place place, int64_t now) const
 {
-    return instant(board_->segment_->wires[place].heard, now);
+    return board::past_instant(board_->segment_->wires[place].heard, now);
 }
 
 void BoardWires::proved_silent(Place place, int64_t at) const
@@ -46,7 +40,7 @@ void BoardWires::proved_silent(Place place, int64_t at) const
 
 int64_t BoardWires::silent_at(Place place, int64_t now) const
 {
-    return instant(board_->segment_->wires[place].silent, now);
+    return board::past_instant(board_->segment_->wires[place].silent, now);
 }
 
 void BoardWires::drops(Place place, int64_t at) const
@@ -56,7 +50,7 @@ void BoardWires::drops(Place place, int64_t at) const
 
 int64_t BoardWires::dropped_at(Place place, int64_t now) const
 {
-    return instant(board_->segment_->wires[place].drops, now);
+    return board::past_instant(board_->segment_->wires[place].drops, now);
 }
 
 } // namespace fuselink

@@ -384,6 +384,33 @@ void Program::send_from_end(Operation &op)
     }
 }
 
+void Program::begin_flush()
+{
+    flushing_    = true;
+    flushes_ops_ = operations_.size();
+}
+
+/* When it is done, what had begun by then has ended. */
+void Program::flush_iface()
+{
+    ucs_status_t status = uct_iface_flush(iface_, 0, nullptr);
+    if (status == UCS_INPROGRESS || status == UCS_ERR_NO_RESOURCE) {
+        return;
+    }
+    flushing_ = false;
+    if (status != UCS_OK) {
+        return;
+    }
+    for (size_t i = 0; i < flushes_ops_; ++i) {
+        const Operation &op = *operations_[i];
+        if (op.state == Operation::State::Open && !is_flush(op.action.kind) &&
+            !op.endpoint->failed &&
+            !op.endpoint->cancelled && op.endpoint->ep != nullptr) {
+            violate(op, "is under way, and its interface is flushed");
+        }
+    }
+}
+
 void Program::violate(const Operation &op, const std::string &what) const
 {
     world_.journal().violate(std::string(name_of(op.action.kind)) + " " +

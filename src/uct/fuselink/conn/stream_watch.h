@@ -23,11 +23,13 @@ struct StreamWatch {
     /** So long nothing of it may end before its kernel is asked: looking costs two
      *  system calls. */
     static constexpr sched::Nanos kPatience = sched::Nanos::millis(8);
+    /** For the other kernel to answer a connection: Linux asks again after a second. */
+    static constexpr sched::Nanos kUnanswered = sched::Nanos::millis(1500);
 
     /** `done` counts what has ended. True if its kernel is to be asked. */
     bool note(bool waits, uint64_t done, sched::Nanos now)
     {
-        if (done != done_ || !waits || waits_from == sched::Nanos()) {
+        if (done != done_ || !waits || is_new()) {
             done_at    = done != done_ ? now : done_at;
             began      = now;
             done_      = done;
@@ -35,11 +37,10 @@ struct StreamWatch {
             clock      = {};
             quiet      = {};
         }
-        noted_at_ = now;
         return waits && now - waits_from >= kPatience;
     }
     /** Nothing was noted. */
-    bool is_new() const { return noted_at_ == sched::Nanos(); }
+    bool is_new() const { return waits_from == sched::Nanos(); }
     /** What it says. Returns the packets that were lost, as far as that is known: what
      *  was sent once more, and something was acknowledged since. */
     uint64_t take(const StreamState &state, sched::Nanos now)
@@ -69,9 +70,8 @@ struct StreamWatch {
     sched::Nanos      asked_at;
 
 private:
-    uint64_t     done_ = 0;
-    sched::Nanos noted_at_;
-    uint64_t     acked_ = 0, resent_ = 0; /* bytes, as its kernel said */
+    uint64_t done_ = 0;
+    uint64_t acked_ = 0, resent_ = 0; /* bytes, as its kernel said */
 };
 
 } // namespace fuselink

@@ -327,7 +327,8 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
         if (state.phase == StreamState::Phase::Connecting ||
             program_at_ > watch.waits_from + ConnectTimer::kKernel / 2) {
             bulk_.on_silent(path);
-        } else if (waits > ConnectTimer::kKernel && now - watch.probed_at >= kLastAsk / 4) {
+        } else if (waits > ConnectTimer::kKernel &&
+                   now - watch.probed_at >= kLastAsk / 4) {
             watch.probed_at = now;
             channel_.ask_seen();
         }
@@ -370,18 +371,16 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
         if (&other == &stream) {
             continue;
         }
-        if (shares_wire(other, stream)) {
-            view.pair_acked_at = std::max(view.pair_acked_at, other.watch->heard_at());
-        } else {
-            view.peer_done_at = std::max(view.peer_done_at, other.watch->heard_at());
-        }
+        sched::Nanos &at = shares_wire(other, stream) ? view.pair_acked_at :
+                                                        view.peer_done_at;
+        at = std::max(at, other.watch->heard_at());
         if (other.wire != stream.wire && other.check == nullptr) {
             view.program_at = std::max(view.program_at, other.watch->done_at);
         }
     }
     view.program_at = std::max(view.program_at, program_at_);
-    view.drops = stream.wire != nullptr && rails_.wires().drops(*stream.wire, now);
     if (stream.wire != nullptr) { /* its own were earlier than what counts */
+        view.drops         = rails_.wires().drops(*stream.wire, now);
         view.pair_acked_at = std::max(view.pair_acked_at,
                                       rails_.wires().heard_at(*stream.wire, now));
     }

@@ -109,7 +109,7 @@ public:
     /** The other end says so. That is believed, unless something came lately. */
     bool may_be_silent(const Wire &wire, sched::Nanos now) const
     {
-        return now - heard_at(wire, now) >= sched::WireEvidence::kQuiet;
+        return now - heard_at(wire, now) >= sched::StallClock::kDeadline / 2;
     }
     /** Another of the node has proved the wire silent, and nobody has heard of the other
      *  end since; or it was silent, and somebody has. */

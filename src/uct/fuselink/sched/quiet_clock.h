@@ -66,7 +66,7 @@ public:
     Health look(const QuietView &view) noexcept
     {
         const Nanos step = std::clamp(view.now - last_look_, Nanos(),
-                                      kMostStep);
+                                      StallClock::kMostStep);
         last_look_       = view.now;
         silence_         = std::min(silence_ + step, view.now - view.since);
         if (silence_ < view.limit / 2) {
@@ -82,7 +82,6 @@ public:
 private:
     /* A rate that was measured when nearly nothing went says little. */
     static constexpr Nanos kMost = Nanos::millis(4000);
-    static constexpr Nanos kMostStep = Nanos::millis(8); /* of an observation */
 
     Nanos last_look_, silence_;
 };

@@ -57,8 +57,6 @@ public:
         return true;
     }
     static constexpr Nanos kTry = Nanos::millis(400);
-    /* Who has heard something so lately believes nobody else. */
-    static constexpr Nanos kQuiet = Nanos::millis(15);
 
     bool  silent() const noexcept { return silent_since_ != Nanos(); }
     Nanos heard_at() const noexcept { return heard_at_; }

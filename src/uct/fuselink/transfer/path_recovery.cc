@@ -14,10 +14,8 @@ constexpr sched::Nanos kEnd = sched::Nanos::millis(1000);
 /* The first backoff, ms. Each is twice as long as the one before, up to 4 s. */
 constexpr int64_t  kBackoff     = 500;
 constexpr unsigned kMostDoubles = 3;
-/* Between two tries of a silent wire, and how long a kernel asks for a connection at
- * least before it counts as one that broke. */
-constexpr sched::Nanos kPause      = sched::Nanos::millis(100);
-constexpr sched::Nanos kUnanswered = sched::Nanos::millis(1500);
+/* Between two tries of a silent wire. */
+constexpr sched::Nanos kPause = sched::Nanos::millis(100);
 /* From so many breaks in a row nobody waits for a path. */
 constexpr unsigned kOftenBroken = 2;
 /* A peer has failed when all paths have broken so often in a row. */
@@ -225,7 +223,8 @@ void PathRecovery::begin_backoff(Path &path)
                                sched::Nanos::millis(
                                    kBackoff << std::min(recovery.breaks,
                                                         kMostDoubles)) +
-                               (tried ? kUnanswered : sched::Nanos());
+                               (tried ? StreamWatch::kUnanswered :
+                                        sched::Nanos());
         recovery.breaks += recovery.breaks < kMostBreaks;
     }
     recovery.until = tried ? std::min(recovery.rests_until, now + kPause) :
@@ -235,7 +234,7 @@ void PathRecovery::begin_backoff(Path &path)
 
 /* Of the connections over a silent wire one tries it at a time: if it carries, all hear of
  * that. */
-bool PathRecovery::may_try(const Path &path, sched::Nanos now) const
+bool PathRecovery::may_try(Path &path, sched::Nanos now)
 {
     return now >= path.recovery.until &&
            (now >= path.recovery.rests_until || path.stream.wire == nullptr ||

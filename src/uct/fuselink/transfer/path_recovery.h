@@ -121,7 +121,7 @@ private:
     void advance(Path &path);
     void tear_down(Path &path);
     void begin_backoff(Path &path);
-    bool may_try(const Path &path, sched::Nanos now) const;
+    static bool may_try(Path &path, sched::Nanos now);
     bool puts_ended(const Path &path) const;
 
     Connection    &connection_;

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_WIREUP_CONNECT_TIMER_H
 #define FUSELINK_WIREUP_CONNECT_TIMER_H
 
+#include "../conn/stream_watch.h"
 #include "../host/host.h"
 #include "../ucx.h"
 
@@ -35,8 +36,8 @@ public:
     /** The same when another candidate is known to work. */
     static constexpr sched::Nanos kImpatience = sched::Nanos::millis(100);
 
-    /** For the other kernel to answer a connection: Linux asks again after a second. */
-    static constexpr sched::Nanos kKernel = sched::Nanos::millis(1500);
+    /** For the other kernel to answer a connection. */
+    static constexpr sched::Nanos kKernel = StreamWatch::kUnanswered;
 
     explicit ConnectTimer(const Host &host) : host_(host) {}
     ConnectTimer(const ConnectTimer &)            = delete;
