@@ -40,17 +40,16 @@ check() {
     fi
 }
 
-# gtest_program LABEL COMMAND...: a result for each test of a GoogleTest program,
-# named LABEL and its own name, and what it printed if it did not end well.
+# gtest_program LABEL COMMAND...: a result for each test of a GoogleTest program, as it
+# comes, named LABEL and its own name, and what it printed if it did not end well.
 gtest_program() {
-    local label=$1 output status result name why before=$report_failed
+    local label=$1 log status result name why before=$report_failed
     shift
-    output=$("$@" 2>&1)
-    status=$?
+    log=$(mktemp) || return
     # The lines with a time are the results; those of the summary have none.
     while IFS=$'\t' read -r result name why; do
         "$result" "$label$name" "$why"
-    done < <(awk -v OFS='\t' '
+    done < <(set -o pipefail; "$@" 2>&1 | tee "$log" | awk -v OFS='\t' '
         /^\[ RUN      \]/ { why = "" }
         reason { why = $0; reason = 0 }
         /: Skipped$/ { reason = 1 }
@@ -58,12 +57,17 @@ gtest_program() {
         { name = substr($0, 14); sub(/ \([0-9]+ ms\)$/, "", name) }
         /^\[       OK \]/ { print "ok", name }
         /^\[  FAILED  \]/ { print "not_ok", name }
-        /^\[  SKIPPED \]/ { print "skip", name, why }' <<<"$output")
+        /^\[  SKIPPED \]/ { print "skip", name, why }
+        { fflush() }')
+    wait $!
+    status=$?
     ((status == 0)) || {
-        grep -vE '^\[( RUN |       OK|-------)' <<<"$output" | tail -n 60
+        grep -vE '^\[( RUN |       OK|-------)' "$log" | tail -n 60
         ((report_failed > before)) ||
-            not_ok "${label}${*: -1} ends well" "status $status"
+            not_ok "${label}${*: -1} ends well" \
+                "status $status, $(grep '^\[ RUN ' "$log" | tail -n 1)"
     }
+    rm -f "$log"
 }
 
 # Print the total and exit.

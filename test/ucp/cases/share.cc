@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 namespace fltest {
 namespace {
@@ -83,25 +84,19 @@ private:
 void shares(Session &session, Way way, bool both)
 {
     Link link(session, {.memory = kSize});
-    Traffic traffic(link, way, both, session.active());
-    {
-        /* The rates are known after the first few megabytes. */
-        Traffic first(link, way, both, session.active());
-        first.run();
-    }
-    NicBytes bytes;
-    traffic.run();
+    auto move = [&] {
+        Traffic traffic(link, way, both, session.active());
+        traffic.run();
+    };
+    move(); /* the rates are known after the first few megabytes */
     /* Who is asked for a get sends. */
-    if (both || traffic.sends() == (way != Way::Get)) {
-        require_shares(bytes.sent(), 0.3, "bulk data");
-        auto sent = bytes.sent();
-        uint64_t sum = 0;
-        for (uint64_t one : sent) {
-            sum += one;
-        }
+    const bool sends = both || session.active() == (way != Way::Get);
+    soon_right(link, sends, 6, move, [](const std::vector<uint64_t> &sent) {
+        require_shares(sent, 0.3, "bulk data");
+        const uint64_t sum = std::accumulate(sent.begin(), sent.end(), uint64_t{0});
         REQUIRE(sum > kCount * kSize && sum < kCount * kSize * 5 / 4,
                 "the NICs carried %lu bytes for %zu", sum, kCount * kSize);
-    }
+    });
     link.finish();
 }
 

@@ -248,6 +248,7 @@ void first_message(Session &session, const char *device)
             ++received;
             return UCS_OK;
         });
+        link.meet(); /* a message finds its handler */
         flush(link, How::OfIface);
         ssize_t sent = link.ep().try_am_bcopy(1, link.memory().data(), 100);
         REQUIRE(sent == 100, "the first message after the flush: %s",

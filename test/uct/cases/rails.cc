@@ -21,57 +21,47 @@ constexpr uint64_t kBackground = 150000;
 
 using Check = std::function<void(const std::vector<uint64_t> &, const char *)>;
 
-/* Puts and gets of the whole memory both ways with the data checked, then what
- * each NIC sent goes to `check`: on the active side for puts, on the passive
- * side for gets. Returns with both sides through. */
-void transfer(Session &session, size_t size, const Check &check,
+/* Puts and gets of the whole memory with the data checked; what each NIC sent goes to
+ * `check`, on the active side for puts, on the passive side for gets: `tries` times at
+ * most until it is content. Returns with both sides through. */
+void transfer(Session &session, size_t size, const Check &check, unsigned tries,
               const char *device = "rails")
 {
     Channel channel = session.connection();
     Link link(channel, {.device = device, .memory = 2 * size});
-    uint64_t me = session.active();
-    fill(link.memory().data(), size, 40 + me);
+    const bool active = session.active();
+    fill(link.memory().data(), size, 40 + uint64_t{active});
     link.settle();
 
-    if (session.active()) { /* until speeds are known, shares are a guess */
-        for (int i = 0; i < 4; ++i) {
-            Op warm_up;
-            link.ep().put_zcopy(link.memory().iov(0, size / 4), link.remote(),
-                                size, &warm_up);
-            link.ep().finish(warm_up, "put");
+    auto put = [&](size_t length) {
+        Op op;
+        if (active) {
+            link.ep().put_zcopy(link.memory().iov(0, length), link.remote(),
+                                size, &op);
+            link.ep().finish(op, "put");
         }
+    };
+    auto get = [&] {
+        Op op;
+        if (active) {
+            link.ep().get_zcopy(link.memory().iov(size, size), link.remote(),
+                                0, op);
+            link.ep().finish(op, "get");
+            require_pattern(link.memory().at(size), size, 40, "get");
+        }
+    };
+    for (int i = 0; i < 4; ++i) { /* until speeds are known, shares are a guess */
+        put(size / 4);
     }
-    link.meet();
-    NicBytes puts;
-    if (session.active()) {
-        Op put;
-        link.ep().put_zcopy(link.memory().iov(0, size), link.remote(), size,
-                            &put);
-        link.ep().finish(put, "put");
-        check(puts.sent(), "put");
-    }
-    link.meet();
-    if (!session.active()) {
+    soon_right(link, active, tries, [&] { put(size); },
+               [&](const auto &bytes) { check(bytes, "put"); });
+    if (!active) {
         require_pattern(link.memory().at(size), size, 41, "put");
     }
     link.meet();
-
-    for (bool counted : {false, true}) {
-        NicBytes gets;
-        link.meet();
-        if (session.active()) {
-            Op get;
-            link.ep().get_zcopy(link.memory().iov(size, size), link.remote(),
-                                0, get);
-            link.ep().finish(get, "get");
-            require_pattern(link.memory().at(size), size, 40, "get");
-        }
-        link.meet();
-        if (counted && !session.active()) {
-            check(gets.sent(), "get");
-        }
-    }
-    link.meet();
+    get();
+    soon_right(link, !active, tries, get,
+               [&](const auto &bytes) { check(bytes, "get"); });
 }
 
 /* Messages, puts and gets work; nothing is asked of the NICs. */
@@ -161,7 +151,7 @@ void near_socket(Session &session)
                              "%s: nic%zu, on the other socket, sent %lu bytes",
                              what, far, bytes[far]);
                  }
-             });
+             }, 1);
 }
 
 /* No NIC in common: one line on each side that says so, and an end of all
@@ -361,11 +351,19 @@ Case make_reachability(const std::string &name, bool same_node)
 }
 
 Case make_transfer(const std::string &name, Check check,
-                   std::vector<Setting> settings, size_t size = 8 << 20)
+                   std::vector<Setting> settings, size_t size = 8 << 20,
+                   unsigned tries = 1)
 {
     return make(name,
-                [=](Session &session) { transfer(session, size, check); },
+                [=](Session &session) { transfer(session, size, check, tries); },
                 settings);
+}
+
+/* All NICs carry what `check` says of their shares. */
+Case make_shares(const std::string &name, Check check,
+                 std::vector<Setting> settings, size_t size)
+{
+    return make_transfer(name, check, std::move(settings), size, 6);
 }
 
 /* Who has not named his rails is told that the other has not as many. */
@@ -396,11 +394,11 @@ std::vector<Case> rails_cases()
 
     std::vector<Case> cases = {
         /* Every rail has its share, with the rates of whatever cluster. */
-        make_transfer("shares.finish", shares, {}, 24 << 20),
-        make_transfer("shares.by_ep", shares, {both("CONNECT", "ep")},
+        make_shares("shares.finish", shares, {}, 24 << 20),
+        make_shares("shares.by_ep", shares, {both("CONNECT", "ep")},
                       24 << 20),
-        make_transfer("native.shares", native_shares, {}, 16 << 20),
-        make_transfer("mixed.shares", mixed, {}, 16 << 20),
+        make_shares("native.shares", native_shares, {}, 16 << 20),
+        make_shares("mixed.shares", mixed, {}, 16 << 20),
         /* One side sends its messages by TCP, the other one by RDMA. */
         make("mixed.other_lanes", [](Session &s) { works(s); },
              {{Side::Active, "UCX_FUSELINK_STANDBY",
@@ -436,7 +434,7 @@ std::vector<Case> rails_cases()
                {{Side::Active, devices, "^mgmt0"},
                 {Side::Passive, devices, "nic2"}}),
         /* With a bridge of containers, of the same address on both sides. */
-        make_transfer("bridge.left_out", shares, {both("DEVICES", "^mgmt0")},
+        make_shares("bridge.left_out", shares, {both("DEVICES", "^mgmt0")},
                       24 << 20),
         make_transfer("bridge.named", only({1, 1, 0, 0}),
                       {both("DEVICES", "inner0,nic0,nic1")}),
@@ -470,7 +468,7 @@ std::vector<Case> rails_cases()
 
     /* For a cluster of sixteen NICs. */
     cases.push_back(make("many_rails.works", [](Session &s) { works(s); }));
-    cases.push_back(make_transfer("many_rails.shares", shares, {}, 48 << 20));
+    cases.push_back(make_shares("many_rails.shares", shares, {}, 48 << 20));
     return cases;
 }
 
