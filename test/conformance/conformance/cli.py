@@ -43,8 +43,9 @@ def _parser():
     parser.add_argument("--list", action="store_true",
                         help="list the names and run nothing")
     parser.add_argument("--tls", choices=_TRANSPORTS, default="both",
-                        help="one transport, or both and compare (default);"
-                        " stock UCX is tcp, with --rdma rc")
+                        help="one transport, or fuselink and what fails there"
+                        " over stock UCX, too, which is tcp, with --rdma rc"
+                        " (default: both)")
     parser.add_argument("--rdma", action="store_true",
                         help="RDMA NICs, in a virtual machine")
     parser.add_argument("--cuts", type=float, metavar="SECONDS",

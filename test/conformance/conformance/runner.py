@@ -1,5 +1,5 @@
 # Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
-"""Runs entries over one transport after the other and compares."""
+"""Runs entries over a transport, and what fails there over another one."""
 
 import os
 import re
@@ -50,8 +50,8 @@ class Runner:
         logs.mkdir(parents=True, exist_ok=True)
 
     def run(self, entries, transports, tally):
-        """Of two transports the first is the one to compare with: a program
-        that fails on it says nothing about the second."""
+        """On the last of the transports. Of two the first is the one to compare
+        with: a program that fails on both says nothing about the second."""
         runnable = []
         for entry in entries:
             reason = self._why_not(entry)
@@ -59,21 +59,23 @@ class Runner:
                 tally.skip(entry.name, reason)
             else:
                 runnable.append(entry)
-        if len(transports) == 2:
-            runnable = self._passing(runnable, transports[0], tally)
         transport = transports[-1]
         outcomes, sent = self._run_all(runnable, transport)
+        failing = [entry for entry, outcome in outcomes.items()
+                   if not outcome.passed]
+        if len(transports) == 2 and failing:
+            failing = self._passing(failing, transports[0], tally)
         for entry, outcome in outcomes.items():
             if outcome.passed:
                 tally.ok(entry.name)
-            else:
+            elif entry in failing:
                 tally.not_ok(entry.name, f"{transport}: {outcome.reason}")
         if transport == "fuselink" and runnable:
             _check_nics(sent, tally)
 
     def _passing(self, entries, transport, tally):
-        """Entries that pass on a transport. The others get a second try, on
-        their own: only a failure of the program excuses, not one of the
+        """Those of the entries that pass on a transport. The others get a second
+        try, on their own: only a failure of the program excuses, not one of the
         moment. One that did not end had time enough."""
         outcomes, _ = self._run_all(entries, transport)
         passing = []
@@ -83,7 +85,7 @@ class Runner:
             if outcome.passed:
                 passing.append(entry)
             else:
-                tally.skip(entry.name, f"fails on {transport}:"
+                tally.skip(entry.name, f"fails on {transport}, too:"
                            f" {outcome.reason}")
         return passing
 
