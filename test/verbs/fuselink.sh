@@ -387,7 +387,7 @@ fi
 rates=16,16,0,0,16,16
 over rc_verbs,tcp 0,1,nic0,nic1
 cases mixed uct 'mixed.*'
-wanted mixed && check "mixed: messages go by RDMA" messages_by_rdma
+wanted mixed && checks "mixed: messages go by RDMA" messages_by_rdma
 wanted mixed && check "mixed: UCX is told their latency" latency_below 10000
 
 rates=16,16,16,16,0,0

@@ -97,36 +97,36 @@ silent() {
 }
 
 over rc_verbs 0,7
-check "wrong: a NIC that is not there" says "no NIC port 'rxe_h0n7:1'" info
+checks "wrong: a NIC that is not there" says "no NIC port 'rxe_h0n7:1'" info
 over rc_verbs 0,1 UCX_IB_GID_INDEX=77
-check "wrong: a GID that is not there" says "UCX_IB_GID_INDEX=77" info
+checks "wrong: a GID that is not there" says "UCX_IB_GID_INDEX=77" info
 over rc_verbs 0,1 UCX_IB_GID_INDEX=5000
-check "wrong: a GID beyond the NIC's table" says "UCX_IB_GID_INDEX=5000" info
+checks "wrong: a GID beyond the NIC's table" says "UCX_IB_GID_INDEX=5000" info
 over rc_verbs,tcp all UCX_IB_GID_INDEX=77
-check "wrong: and TCP goes on" warns "UCX_IB_GID_INDEX=77" info
+checks "wrong: and TCP goes on" warns "UCX_IB_GID_INDEX=77" info
 
 over rc_verbs own UCX_IB_GID_INDEX=1
-check "wrong: a NIC without a GID is named" no_gid
+checks "wrong: a NIC without a GID is named" no_gid
 over rc_verbs own
 without dac_override dac_read_search
-check "wrong: a NIC that may not be opened, the others go on" no_access
+checks "wrong: a NIC that may not be opened, the others go on" no_access
 
 over rc_verbs own UCX_RC_TIMEOUT=0.3s UCX_RC_RETRY_COUNT=1
-check "wrong: a NIC that connects and moves nothing, the others go on" astray
+checks "wrong: a NIC that connects and moves nothing, the others go on" astray
 over rc_verbs own
-check "wrong: three NICs of four over which nobody answers" silent
+checks "wrong: three NICs of four over which nobody answers" silent
 
 over rc_verbs
 without ipc_lock
 settings+=(prlimit --memlock=65536)
-check "wrong: no locked memory" says "may have 64 kB.*rxe_h0n0:1.*rxe_h0n3:1" \
+checks "wrong: no locked memory" says "may have 64 kB.*rxe_h0n0:1.*rxe_h0n3:1" \
     info
 over rc_verbs,tcp 0,nic0
 without ipc_lock
 settings+=(prlimit --memlock=65536)
-check "wrong: and TCP goes on" warns "64 kB.*rxe_h0n0:1" perf 65536 8
+checks "wrong: and TCP goes on" warns "64 kB.*rxe_h0n0:1" perf 65536 8
 
 over rc_verbs,tcp 0/nic0
-check "wrong: hosts that have no transport in common" \
+checks "wrong: hosts that have no transport in common" \
     says 'no rail of this process \(rc_verbs\) reaches one of .*\(tcp\)' \
     perf 65536 8
