@@ -37,7 +37,8 @@ class Calm:
             if self.total(key):
                 found.append(f"{self.total(key)} {what}")
         if self.said("warnings"):
-            found.append(f"{len(self.said('warnings'))} warnings")
+            found.append(f"{len(self.said('warnings'))} warnings, the first:"
+                         f" {self.said('warnings')[0].strip()}")
         if not self.results:
             found.append("nothing was run")
         return found
