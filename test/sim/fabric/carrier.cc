@@ -33,8 +33,11 @@ bool SimCarrier::look(sched::Nanos now)
         return false;
     }
     next_ = now + kPause;
-    eventfd_t seen;
-    eventfd_read(fd_, &seen);
+    if (raised_) {
+        raised_ = false;
+        eventfd_t seen;
+        eventfd_read(fd_, &seen);
+    }
     bool changed = false;
     for (const Nic &nic : world_.nics(node_)) {
         changed            |= plugged_[nic.index] != nic.plugged;
@@ -58,6 +61,7 @@ bool SimCarrier::has(int ifindex, uint8_t, const std::array<uint8_t, 16> &) cons
 void SimCarrier::raise(unsigned node)
 {
     if (node == node_) {
+        raised_ = true;
         eventfd_write(fd_, 1);
     }
 }

@@ -35,6 +35,7 @@ private:
     const int         fd_;
     std::vector<bool> plugged_; /* as heard, by NIC */
     sched::Nanos      next_;
+    bool              raised_ = false; /* fd_ is readable */
 };
 
 } // namespace fuselink::sim

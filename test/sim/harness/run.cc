@@ -13,7 +13,8 @@
 namespace fuselink::sim {
 namespace {
 
-constexpr Instant kShortPause = kMicrosecond, kLongPause = 200 * kMicrosecond;
+constexpr Instant kShortPause = kMicrosecond, kLongPause = 200 * kMicrosecond,
+                  kCalmPause = kMillisecond; /* while nothing is wanted */
 
 /* No run takes longer, whatever goes wrong in it one after the other. */
 constexpr Instant kBound = 600 * kSecond;
@@ -42,6 +43,7 @@ private:
     bool step();
     void idle();
     template <typename Done> bool until(Instant bound, Done &&done);
+    void pass(Instant time);
     void rest();
     bool flush_all(const Program *but);
     void leave_in_order();
@@ -57,6 +59,7 @@ private:
     WatchCheck                             watched_;
     Random                                 order_;
     Instant                                pause_ = kShortPause;
+    bool                                   calm_  = false;
     uint64_t                               rounds_ = 0;
 };
 
@@ -122,7 +125,15 @@ void Run::idle()
         step = std::min(step, world_.time().next() - now);
     }
     world_.time().pass(std::max<Instant>(step, 1));
-    pause_ = std::min(2 * pause_, kLongPause);
+    pause_ = std::min(2 * pause_, calm_ ? kCalmPause : kLongPause);
+}
+
+void Run::pass(Instant time)
+{
+    const Instant then = world_.time().now() + time;
+    calm_              = true;
+    until(2 * time, [&] { return world_.time().now() > then; });
+    calm_ = false;
 }
 
 template <typename Done> bool Run::until(Instant bound, Done &&done)
@@ -165,15 +176,13 @@ void Run::rest()
     world_.count(Count::Rests);
     one.process().stopped = true;
     faults_.break_all(one.process());
-    const Instant noticed = world_.time().now() + kSecond / 4;
-    until(kSecond, [&] { return world_.time().now() > noticed; });
+    pass(kSecond / 4);
     if (!flush_all(&one) && world_.journal().violations().empty()) {
         violate("a flush waits for process " + std::to_string(who) +
                 ", with which nothing is under way");
     }
-    one.process().stopped  = false;
-    const Instant together = world_.time().now() + 2 * kSecond;
-    until(3 * kSecond, [&] { return world_.time().now() > together; });
+    one.process().stopped = false;
+    pass(2 * kSecond);
 }
 
 /* All but one flush their interfaces. False if that takes too long. */
@@ -206,8 +215,7 @@ void Run::leave_in_order()
         const Instant then  = world_.time().now() + pause;
         until(kSecond, [&] { return world_.time().now() > then; });
     }
-    const Instant later = world_.time().now() + kSecond;
-    until(2 * kSecond, [&] { return world_.time().now() > later; });
+    pass(kSecond);
 }
 
 Outcome Run::go()
@@ -236,8 +244,7 @@ Outcome Run::go()
             violate(text);
         }
         /* What is on its way to somebody arrives. */
-        const Instant until_calm = world_.time().now() + kSecond;
-        until(2 * kSecond, [&] { return world_.time().now() > until_calm; });
+        pass(kSecond);
         if (world_.journal().violations().empty() && goes_on) {
             ledger_.check();
             loads_.check_calm();
@@ -259,6 +266,7 @@ Outcome Run::go()
         const Instant until_closed = world_.time().now() + kSecond / 2;
         const Instant until_given_up = until_closed +
                                        world_.profile().patience / 2;
+        calm_ = true;
         until(kSecond + world_.profile().patience, [&] {
             const Instant now = world_.time().now();
             return now > until_closed &&

@@ -123,8 +123,11 @@ public:
     int  fd() const override { return bell_->fd; }
     void set(sched::Nanos time) override
     {
-        uint64_t rung;
-        (void)!read(bell_->fd, &rung, sizeof(rung));
+        if (bell_->rung) {
+            bell_->rung = false;
+            uint64_t times;
+            (void)!read(bell_->fd, &times, sizeof(times));
+        }
         const unsigned turn = ++bell_->turn;
         if (time == sched::Nanos()) {
             return;
@@ -132,6 +135,7 @@ public:
         world_.time().after(time.count(), [bell = bell_, turn] {
             const uint64_t one = 1;
             if (bell->fd >= 0 && bell->turn == turn) {
+                bell->rung = true;
                 (void)!write(bell->fd, &one, sizeof(one));
             }
         });
@@ -141,6 +145,7 @@ private:
     struct Bell { /* may outlast the alarm */
         int      fd   = -1;
         unsigned turn = 0; /* of settings */
+        bool     rung = false;
     };
 
     World                &world_;

@@ -110,7 +110,7 @@ TEST(Plan, TransfersEndWhenThePlannerSays)
         return std::exp(std::uniform_real_distribution<double>(
                 std::log(low), std::log(high))(rng));
     };
-    for (int round = 0; round < 40; ++round) {
+    for (int round = 0; round < 16; ++round) {
         std::vector<Rate> nics(2 + rng() % 5);
         Planner planner({.links = 16, .demands = 8, .paths = 64});
         planner.begin();
