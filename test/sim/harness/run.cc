@@ -30,7 +30,8 @@ public:
           order_(scenario.seed, 3)
     {
         World::current = &world_;
-        world_.is_fair = scenario.fair;
+        world_.is_fair   = scenario.fair;
+        world_.ends_well = scenario.fair || scenario.leaves_in_order;
         if (print != nullptr) {
             world_.journal().print_to(print);
         }
@@ -45,6 +46,7 @@ private:
     template <typename Done> bool until(Instant bound, Done &&done);
     void pass(Instant time);
     void rest();
+    bool leaves_at_once() const;
     bool flush_all(const Program *but);
     void leave_in_order();
     void violate(const std::string &what) { world_.journal().violate(what); }
@@ -162,6 +164,13 @@ template <typename Done> bool Run::until(Instant bound, Done &&done)
     return true;
 }
 
+/* As from a job whose last messages have just arrived: what the library itself tells its
+ * peers then may meet one that has gone. */
+bool Run::leaves_at_once() const
+{
+    return scenario_.leaves_in_order && Random(scenario_.seed, 84).one_in(2);
+}
+
 /* The worker of a program that has no part in what others do now is not looked at by
  * anybody, perhaps until those are done: Open MPI's of one-sided operations is such
  * outside of a window. All that was begun with it has ended, so others may flush, whatever
@@ -244,10 +253,12 @@ Outcome Run::go()
             violate(text);
         }
         /* What is on its way to somebody arrives. */
-        pass(kSecond);
-        if (world_.journal().violations().empty() && goes_on) {
-            ledger_.check();
-            loads_.check_calm();
+        if (!leaves_at_once()) {
+            pass(kSecond);
+            if (world_.journal().violations().empty() && goes_on) {
+                ledger_.check();
+                loads_.check_calm();
+            }
         }
         if (scenario_.rests && goes_on &&
             world_.journal().violations().empty()) {

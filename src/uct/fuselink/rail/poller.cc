@@ -14,6 +14,8 @@ constexpr uint32_t kWakeIndex = UINT32_MAX; /* not an interface */
 /* So many that all that was in a queue has been seen, also if others fill it
  * meanwhile: UCX takes 16 messages at a time of some 4000. */
 constexpr unsigned kMostPolls = 1024;
+/* So many in a row that count nothing: UCX's TCP counts no event of which nobody hears. */
+constexpr unsigned kNothing = 8;
 
 } // namespace
 
@@ -158,7 +160,9 @@ void Poller::cool(unsigned index)
 
 void Poller::drain(unsigned index)
 {
-    for (unsigned polls = 0; polls < kMostPolls && poll(index) != 0; ++polls) {
+    unsigned nothing = 0;
+    for (unsigned polls = 0; polls < kMostPolls && nothing < kNothing; ++polls) {
+        nothing = poll(index) != 0 ? 0 : nothing + 1;
     }
 }
 

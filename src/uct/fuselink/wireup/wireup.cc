@@ -19,6 +19,9 @@ constexpr sched::Nanos kContactLook = sched::Nanos::millis(50);
 constexpr sched::Nanos kRefused = sched::Nanos::millis(500);
 /* and after so long, if not even that. */
 constexpr sched::Nanos kSilent = sched::Nanos::seconds(30);
+/* The last word of a peer that leaves, on one NIC, may come so much later than the end of
+ * its stream on another. */
+constexpr sched::Nanos kLastWord = sched::Nanos::millis(2);
 
 } // namespace
 
@@ -537,6 +540,9 @@ void Wireup::on_carrier()
 bool Wireup::on_error(uct_ep_h ep, ucs_status_t status)
 {
     if (ep == channel_.ep()) {
+        if (channel_.taken() && channel_.rail()->traits().stream && !told_) {
+            leaves_until_ = host_.now() + kLastWord;
+        }
         lose(status, told_);
         return true;
     }
@@ -548,9 +554,30 @@ bool Wireup::on_error(uct_ep_h ep, ucs_status_t status)
     return lane_.on_error(ep) || fallbacks_.on_error(ep);
 }
 
+/* A peer that leaves says so, and then its end of the lane breaks: which of the two comes
+ * first here depends on the NICs, and on UCX. Whoever calls such a peer has UCX print
+ * that nobody listens. */
+bool Wireup::may_have_left()
+{
+    if (leaves_until_ == sched::Nanos()) {
+        return false;
+    }
+    if (host_.now() < leaves_until_) {
+        conn_.defer();
+        return true;
+    }
+    leaves_until_ = {};
+    for (const auto &rail : rails_.list()) {
+        if (rail->traits().stream) {
+            endpoints_.poller().drain(rail->poll_hello_index());
+        }
+    }
+    return conn_.failed();
+}
+
 void Wireup::run_deferred()
 {
-    if (!conn_.failed() && broke_) {
+    if (!conn_.failed() && broke_ && !may_have_left()) {
         next();
     }
     if (!conn_.failed() && confirms_) {

@@ -179,6 +179,7 @@ private:
     void         lose(ucs_status_t status, bool told = false);
     void         start_lane();
     void         next();
+    bool         may_have_left();
     void         on_resume(const wire::Hello &hello);
     void         fall_back();
     void         learn(const wire::Hello &hello, const wire::RailTable &table);
@@ -200,6 +201,7 @@ private:
     Contact         contact_;           /* where that is the first */
     bool            broke_   = false;   /* the lane, and there is no other yet */
     bool            told_    = false;   /* inside on_resume() */
+    sched::Nanos    leaves_until_;      /* the peer may have, that ended the lane */
     bool            ep_broke_ = false;  /* when it was not the lane any more */
     std::optional<uint8_t> confirms_;   /* see ControlChannel::confirm() */
     Loss            loss_;
