@@ -6,8 +6,9 @@
 namespace fuselink {
 namespace {
 
-/* What is on its way arrives within this time, or the peer has failed. */
-constexpr sched::Nanos kCancelTime = sched::Nanos::seconds(1);
+/* What is on its way arrives within this time, or goes another one, or the peer has
+ * failed: longer than a NIC tries and its connection is torn down. */
+constexpr sched::Nanos kCancelTime = sched::Nanos::seconds(3);
 
 } // namespace
 

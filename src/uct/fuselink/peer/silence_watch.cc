@@ -176,7 +176,7 @@ bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
 /* Something was sent on it that nobody may have received. */
 bool SilenceWatch::watches(const Path &path) const
 {
-    return path.on_nic != 0 || !path.unacked.empty() ||
+    return path.on_nic != 0 || !path.unacked.empty() || !path.parts.empty() ||
            path.stream.unconfirmed != 0;
 }
 

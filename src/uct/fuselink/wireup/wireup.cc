@@ -15,6 +15,9 @@ constexpr sched::Nanos kLongestPause = sched::Nanos::seconds(1);
  * asks again. */
 constexpr sched::Nanos kContact     = sched::Nanos::millis(400);
 constexpr sched::Nanos kContactLook = sched::Nanos::millis(50);
+/* And after so long it is asked by another connection, where no other NIC is left: the
+ * same one asks ever more rarely, and its question may be forgotten there. */
+constexpr sched::Nanos kContactAnew = sched::Nanos::seconds(2);
 /* A peer whose host refuses all of them for so long is no more; */
 constexpr sched::Nanos kRefused = sched::Nanos::millis(500);
 /* and after so long, if not even that. */
@@ -211,7 +214,7 @@ void Wireup::use(uct_ep_h ep)
 {
     const auto &candidate = candidates_.at(current_);
     ep_      = ep;
-    contact_ = {};
+    contact_ = {.since = contact_.since == sched::Nanos() ? since_ : contact_.since};
     channel_.open(ep, *candidate.rail, candidate.remote.index,
                   ControlChannel::limits_of(candidate.rail->hello()));
     say_hello();
@@ -501,9 +504,14 @@ void Wireup::watch_contact(sched::Nanos now)
                                 (state.segments != 0 && state.retransmits >= 2);
     if (silent && candidates_.order().next() != candidates_.size()) {
         try_another();
-    } else if (!contact_.answered && now - since_ > kSilent &&
-               is_hopeless(now - since_)) {
+    } else if (!contact_.answered && now - contact_.since > kSilent &&
+               is_hopeless(now - contact_.since)) {
         conn_.fail(no_answer());
+    } else if (!contact_.answered && now - since_ > kContactAnew) {
+        fallbacks_.keep({current_, ep_, since_});
+        leave();
+        begin_round();
+        conn_.defer(); /* connects */
     }
 }
 

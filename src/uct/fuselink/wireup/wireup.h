@@ -158,6 +158,7 @@ private:
         uint8_t  remote = 0; /* its own */
     };
     struct Contact { /* by a stream */
+        sched::Nanos since;            /* it was begun, perhaps by another one */
         sched::Nanos look;             /* at its kernel, next */
         bool         answered = false; /* the other kernel has */
     };
