@@ -3,16 +3,13 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 namespace fuselink::sim {
 
 SimCarrier::SimCarrier(World &world, unsigned node)
-    : world_(world), node_(node),
-      fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))
+    : world_(world), node_(node)
 {
-    if (fd_ < 0) {
+    if (bell_.fd() < 0) {
         abort(); /* no descriptor left for the test itself */
     }
     for (const Nic &nic : world_.nics(node_)) {
@@ -24,7 +21,6 @@ SimCarrier::SimCarrier(World &world, unsigned node)
 SimCarrier::~SimCarrier()
 {
     std::erase(world_.carriers(), this);
-    close(fd_);
 }
 
 bool SimCarrier::look(sched::Nanos now)
@@ -33,11 +29,7 @@ bool SimCarrier::look(sched::Nanos now)
         return false;
     }
     next_ = now + kPause;
-    if (raised_) {
-        raised_ = false;
-        eventfd_t seen;
-        eventfd_read(fd_, &seen);
-    }
+    bell_.hush();
     bool changed = false;
     for (const Nic &nic : world_.nics(node_)) {
         changed            |= plugged_[nic.index] != nic.plugged;
@@ -61,8 +53,7 @@ bool SimCarrier::has(int ifindex, uint8_t, const std::array<uint8_t, 16> &) cons
 void SimCarrier::raise(unsigned node)
 {
     if (node == node_) {
-        raised_ = true;
-        eventfd_write(fd_, 1);
+        bell_.ring();
     }
 }
 

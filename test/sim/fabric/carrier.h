@@ -2,6 +2,7 @@
 #ifndef FUSELINK_TEST_SIM_FABRIC_CARRIER_H
 #define FUSELINK_TEST_SIM_FABRIC_CARRIER_H
 
+#include "bell.h"
 #include "host/carrier.h"
 #include "world.h"
 
@@ -24,7 +25,7 @@ public:
                 const std::array<uint8_t, 16> &address) const override;
     bool has(int ifindex, uint8_t family,
              const std::array<uint8_t, 16> &address) const override;
-    int  event_fd() const override { return fd_; }
+    int  event_fd() const override { return bell_.fd(); }
 
     /** A cable of that node has changed. */
     void raise(unsigned node);
@@ -32,10 +33,9 @@ public:
 private:
     World            &world_;
     const unsigned    node_;
-    const int         fd_;
+    Bell              bell_;
     std::vector<bool> plugged_; /* as heard, by NIC */
     sched::Nanos      next_;
-    bool              raised_ = false; /* fd_ is readable */
 };
 
 } // namespace fuselink::sim

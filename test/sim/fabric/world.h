@@ -164,7 +164,7 @@ public:
     bool stalled = false;
     /** Nothing happens of which fuselink could warn. */
     bool is_fair = false;
-    /* Nor at the end: programs go when they have done all. */
+    /** No program goes before it has done all, or fails. */
     bool ends_well = false;
 
     /** Who reads along: what has come for the handler of that number, before it

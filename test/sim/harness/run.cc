@@ -6,15 +6,13 @@
 #include "ledger.h"
 #include "load_check.h"
 #include "program.h"
+#include "rounds.h"
 #include "watch_check.h"
 
 #include <algorithm>
 
 namespace fuselink::sim {
 namespace {
-
-constexpr Instant kShortPause = kMicrosecond, kLongPause = 200 * kMicrosecond,
-                  kCalmPause = kMillisecond; /* while nothing is wanted */
 
 /* No run takes longer, whatever goes wrong in it one after the other. */
 constexpr Instant kBound = 600 * kSecond;
@@ -27,7 +25,7 @@ public:
           ledger_(world_), faults_(scenario, world_, ledger_),
           loads_(scenario, world_, programs_),
           watched_(scenario, world_, programs_),
-          order_(scenario.seed, 3)
+          order_(scenario.seed, 3), rounds_(world_, programs_, order_)
     {
         World::current = &world_;
         world_.is_fair   = scenario.fair;
@@ -41,12 +39,7 @@ public:
 
 private:
     bool build();
-    bool step();
-    void idle();
-    template <typename Done> bool until(Instant bound, Done &&done);
-    void pass(Instant time);
     void rest();
-    bool leaves_at_once() const;
     bool flush_all(const Program *but);
     void leave_in_order();
     void violate(const std::string &what) { world_.journal().violate(what); }
@@ -60,9 +53,7 @@ private:
     LoadCheck                              loads_;
     WatchCheck                             watched_;
     Random                                 order_;
-    Instant                                pause_ = kShortPause;
-    bool                                   calm_  = false;
-    uint64_t                               rounds_ = 0;
+    Rounds<Program>                        rounds_;
 };
 
 bool Run::build()
@@ -103,74 +94,6 @@ bool Run::build()
     return true;
 }
 
-/* Each program in turn, in an order of its own. True if one did something. */
-bool Run::step()
-{
-    bool         did   = false;
-    const size_t count = programs_.size();
-    const size_t first = order_.below(count);
-    for (size_t i = 0; i < count; ++i) {
-        Program &program = *programs_[(first + i) % count];
-        world_.running   = program.process().index();
-        if (program.process().runs()) {
-            did |= program.step();
-        }
-    }
-    return did;
-}
-
-void Run::idle()
-{
-    const Instant now  = world_.time().now();
-    Instant       step = pause_;
-    if (!world_.time().empty()) {
-        step = std::min(step, world_.time().next() - now);
-    }
-    world_.time().pass(std::max<Instant>(step, 1));
-    pause_ = std::min(2 * pause_, calm_ ? kCalmPause : kLongPause);
-}
-
-void Run::pass(Instant time)
-{
-    const Instant then = world_.time().now() + time;
-    calm_              = true;
-    until(2 * time, [&] { return world_.time().now() > then; });
-    calm_ = false;
-}
-
-template <typename Done> bool Run::until(Instant bound, Done &&done)
-{
-    const Instant end = world_.time().now() + bound;
-    while (!done()) {
-        if (!world_.journal().violations().empty()) {
-            return false;
-        }
-        if (world_.time().now() > end) {
-            return false;
-        }
-        if (++rounds_ % 1024 == 0 &&
-            std::any_of(programs_.begin(), programs_.end(),
-                        [](const auto &program) {
-                            return !program->gone() && program->is_overdue();
-                        })) {
-            return false;
-        }
-        if (step()) {
-            pause_ = kShortPause;
-        } else {
-            idle();
-        }
-    }
-    return true;
-}
-
-/* As from a job whose last messages have just arrived: what the library itself tells its
- * peers then may meet one that has gone. */
-bool Run::leaves_at_once() const
-{
-    return scenario_.leaves_in_order && Random(scenario_.seed, 84).one_in(2);
-}
-
 /* The worker of a program that has no part in what others do now is not looked at by
  * anybody, perhaps until those are done: Open MPI's of one-sided operations is such
  * outside of a window. All that was begun with it has ended, so others may flush, whatever
@@ -185,13 +108,13 @@ void Run::rest()
     world_.count(Count::Rests);
     one.process().stopped = true;
     faults_.break_all(one.process());
-    pass(kSecond / 4);
+    rounds_.pass(kSecond / 4);
     if (!flush_all(&one) && world_.journal().violations().empty()) {
         violate("a flush waits for process " + std::to_string(who) +
                 ", with which nothing is under way");
     }
     one.process().stopped = false;
-    pass(2 * kSecond);
+    rounds_.pass(2 * kSecond);
 }
 
 /* All but one flush their interfaces. False if that takes too long. */
@@ -202,7 +125,7 @@ bool Run::flush_all(const Program *but)
             program->begin_flush();
         }
     }
-    return until(10 * kSecond, [&] {
+    return rounds_.until(10 * kSecond, [&] {
         return std::all_of(programs_.begin(), programs_.end(),
                            [&](const auto &program) {
                                return program.get() == but || program->is_done();
@@ -222,16 +145,16 @@ void Run::leave_in_order()
         program->leave();
         const Instant pause = static_cast<Instant>(order_.scaled(100, 3'000'000));
         const Instant then  = world_.time().now() + pause;
-        until(kSecond, [&] { return world_.time().now() > then; });
+        rounds_.until(kSecond, [&] { return world_.time().now() > then; });
     }
-    pass(kSecond);
+    rounds_.pass(kSecond);
 }
 
 Outcome Run::go()
 {
     bool goes_on = build();
     if (goes_on) {
-        const bool ended = until(kBound, [&] {
+        const bool ended = rounds_.until(kBound, [&] {
             return std::all_of(programs_.begin(), programs_.end(),
                                [](const auto &program) {
                                    return program->is_done();
@@ -253,8 +176,8 @@ Outcome Run::go()
             violate(text);
         }
         /* What is on its way to somebody arrives. */
-        if (!leaves_at_once()) {
-            pass(kSecond);
+        if (!scenario_.leaves_at_once) {
+            rounds_.pass(kSecond);
             if (world_.journal().violations().empty() && goes_on) {
                 ledger_.check();
                 loads_.check_calm();
@@ -277,8 +200,7 @@ Outcome Run::go()
         const Instant until_closed = world_.time().now() + kSecond / 2;
         const Instant until_given_up = until_closed +
                                        world_.profile().patience / 2;
-        calm_ = true;
-        until(kSecond + world_.profile().patience, [&] {
+        rounds_.calm_until(kSecond + world_.profile().patience, [&] {
             const Instant now = world_.time().now();
             return now > until_closed &&
                    (now > until_given_up || !goes_on || faults_.is_calm());

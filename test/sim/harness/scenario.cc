@@ -411,6 +411,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     constexpr unsigned kFair = 0, kHard = 3, kLeaving = 4;
     s.fair                   = weather == kFair;
     s.leaves_in_order        = weather == kLeaving;
+    s.leaves_at_once         = s.leaves_in_order && Random(seed, 84).one_in(2);
     unsigned number        = 0;
     s.scripts.resize(s.processes);
     const auto actions = chance.between(4, 28);

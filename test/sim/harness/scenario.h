@@ -118,6 +118,9 @@ struct Scenario {
     bool        keeps = false; /* messages, to release them later */
     bool        fair = false; /* nothing happens of which one could warn */
     bool        leaves_in_order = false; /* at the end, one after the other */
+    /* Before all is calm, as from a job whose last messages have just arrived: what the
+     * library itself tells its peers then may meet one that has gone. */
+    bool        leaves_at_once = false;
     bool        loses_nic = false; /* one of several, and no other fault */
     bool        rests = false; /* at the end one is not looked at until others flush */
     bool        heavy = false;   /* some puts are so long that receivers are asked */

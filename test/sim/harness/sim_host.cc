@@ -1,14 +1,13 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "sim_host.h"
 
+#include "../fabric/bell.h"
 #include "../fabric/carrier.h"
 #include "../uct/stream_iface.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 namespace fuselink {
 
@@ -109,47 +108,32 @@ namespace {
 /** Rings by the simulated clock. */
 class SimAlarm final : public Alarm {
 public:
-    explicit SimAlarm(World &world)
-        : world_(world), bell_(std::make_shared<Bell>())
-    {
-        bell_->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    }
-    ~SimAlarm() override
-    {
-        close(bell_->fd);
-        bell_->fd = -1;
-    }
+    explicit SimAlarm(World &world) : world_(world) {}
 
-    int  fd() const override { return bell_->fd; }
+    int  fd() const override { return clapper_->bell.fd(); }
     void set(sched::Nanos time) override
     {
-        if (bell_->rung) {
-            bell_->rung = false;
-            uint64_t times;
-            (void)!read(bell_->fd, &times, sizeof(times));
-        }
-        const unsigned turn = ++bell_->turn;
+        clapper_->bell.hush();
+        const unsigned turn = ++clapper_->turn;
         if (time == sched::Nanos()) {
             return;
         }
-        world_.time().after(time.count(), [bell = bell_, turn] {
-            const uint64_t one = 1;
-            if (bell->fd >= 0 && bell->turn == turn) {
-                bell->rung = true;
-                (void)!write(bell->fd, &one, sizeof(one));
+        world_.time().after(time.count(), [weak = std::weak_ptr(clapper_), turn] {
+            const auto clapper = weak.lock();
+            if (clapper && clapper->turn == turn) {
+                clapper->bell.ring();
             }
         });
     }
 
 private:
-    struct Bell { /* may outlast the alarm */
-        int      fd   = -1;
+    struct Clapper { /* what was set may come after the alarm's end */
+        Bell     bell;
         unsigned turn = 0; /* of settings */
-        bool     rung = false;
     };
 
-    World                &world_;
-    std::shared_ptr<Bell> bell_;
+    World                   &world_;
+    std::shared_ptr<Clapper> clapper_ = std::make_shared<Clapper>();
 };
 
 } // namespace

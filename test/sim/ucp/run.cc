@@ -4,6 +4,7 @@
 #include "../harness/faults.h"
 #include "../harness/ground.h"
 #include "../harness/ledger.h"
+#include "../harness/rounds.h"
 #include "book.h"
 #include "inside.h"
 #include "program.h"
@@ -19,9 +20,6 @@ extern "C" {
 namespace fuselink::sim {
 namespace {
 
-constexpr Instant kShortPause = kMicrosecond, kLongPause = 200 * kMicrosecond,
-                  kCalmPause = kMillisecond; /* while nothing is wanted */
-
 /* No run takes longer, whatever goes wrong in it one after the other. */
 constexpr Instant kBound = 600 * kSecond;
 
@@ -31,7 +29,8 @@ public:
     UcpRun(const UcpPlan &plan, FILE *print)
         : plan_(plan), world_(plan.base.seed, plan.base.profile), ledger_(world_),
           book_(world_, plan), faults_(plan.base, world_, ledger_),
-          names_(plan.base.seed), order_(plan.base.seed, 92)
+          names_(plan.base.seed), order_(plan.base.seed, 92),
+          rounds_(world_, programs_, order_)
     {
         World::current = &world_;
         world_.is_fair = plan.base.fair;
@@ -50,10 +49,6 @@ public:
 
 private:
     bool build();
-    bool step();
-    void idle();
-    template <typename Done> bool until(Instant bound, Done &&done);
-    void pass(Instant time);
     bool all_done() const;
     /** All come to that, or say why not. */
     bool finish(const char *what);
@@ -73,9 +68,7 @@ private:
     Faults                                    faults_;
     Names                                     names_;
     Random                                    order_;
-    Instant                                   pause_  = kShortPause;
-    bool                                      calm_   = false;
-    uint64_t                                  rounds_ = 0;
+    Rounds<UcpProgram>                        rounds_;
 };
 
 bool UcpRun::build()
@@ -107,61 +100,6 @@ bool UcpRun::build()
     return true;
 }
 
-/* Each program in turn, in an order of its own. True if one did something. */
-bool UcpRun::step()
-{
-    bool         did   = false;
-    const size_t count = programs_.size();
-    const size_t first = order_.below(count);
-    for (size_t i = 0; i < count; ++i) {
-        UcpProgram &program = *programs_[(first + i) % count];
-        world_.running      = program.process().index();
-        if (program.process().runs()) {
-            did |= program.step();
-        }
-    }
-    return did;
-}
-
-void UcpRun::idle()
-{
-    Instant step = pause_;
-    if (!world_.time().empty()) {
-        step = std::min(step, world_.time().next() - world_.time().now());
-    }
-    world_.time().pass(std::max<Instant>(step, 1));
-    pause_ = std::min(2 * pause_, calm_ ? kCalmPause : kLongPause);
-}
-
-template <typename Done> bool UcpRun::until(Instant bound, Done &&done)
-{
-    const Instant end = world_.time().now() + bound;
-    while (!done()) {
-        if (!well() || world_.time().now() > end ||
-            (++rounds_ % 1024 == 0 &&
-             std::any_of(programs_.begin(), programs_.end(),
-                         [](const auto &program) {
-                             return !program->gone() && program->is_overdue();
-                         }))) {
-            return false;
-        }
-        if (step()) {
-            pause_ = kShortPause;
-        } else {
-            idle();
-        }
-    }
-    return true;
-}
-
-void UcpRun::pass(Instant time)
-{
-    const Instant then = world_.time().now() + time;
-    calm_              = true;
-    until(2 * time + kSecond, [&] { return world_.time().now() > then; });
-    calm_ = false;
-}
-
 bool UcpRun::all_done() const
 {
     return book_.all_came() && std::all_of(programs_.begin(), programs_.end(),
@@ -172,7 +110,7 @@ bool UcpRun::all_done() const
 
 bool UcpRun::finish(const char *what)
 {
-    if (!until(kBound, [&] { return all_done(); }) && well()) {
+    if (!rounds_.until(kBound, [&] { return all_done(); }) && well()) {
         std::string text = std::string(what) + " does not come to its end:";
         for (const auto &program : programs_) {
             if (!program->is_done()) {
@@ -195,16 +133,14 @@ void UcpRun::end_together()
     }
     /* A NIC gives up what a queue pair has whose other end is gone when it has tried
      * for a while. And the last messages are acknowledged after so many calls. */
-    pass(kSecond / 2 + (plan_.base.profile.rdma ? plan_.base.profile.patience / 2 : 0));
-    calm_ = true;
-    until(10 * kSecond, [&] { return faults_.is_calm(); });
-    calm_ = false;
+    rounds_.pass(kSecond / 2 + (plan_.base.profile.rdma ? plan_.base.profile.patience / 2 : 0));
+    rounds_.calm_until(10 * kSecond, [&] { return faults_.is_calm(); });
     faults_.check_calm();
     ledger_.check();
     for (auto &program : programs_) {
         world_.running = program->process().index();
         program->leave();
-        pass(static_cast<Instant>(order_.scaled(100, 3'000'000)));
+        rounds_.pass(static_cast<Instant>(order_.scaled(100, 3'000'000)));
     }
 }
 
@@ -223,7 +159,7 @@ void UcpRun::end_one_by_one()
         }
         world_.running = program->process().index();
         program->leave();
-        pass(static_cast<Instant>(order_.scaled(100, 30'000'000)));
+        rounds_.pass(static_cast<Instant>(order_.scaled(100, 30'000'000)));
     }
     ledger_.check();
 }
@@ -273,7 +209,7 @@ Outcome UcpRun::go()
     bool goes_on = build() && finish("a run");
     faults_.end();
     if (goes_on) {
-        pass(kSecond / 4); /* what is on its way to somebody arrives */
+        rounds_.pass(kSecond / 4); /* what is on its way to somebody arrives */
         for (auto &program : programs_) {
             world_.running = program->process().index();
             program->flush_all();

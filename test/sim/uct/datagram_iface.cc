@@ -35,7 +35,7 @@ unsigned DatagramIface::progress()
         count += ep->look();
     }
     if (!has_messages() && !has_more()) {
-        lower();
+        bell().hush();
     }
     return count;
 }

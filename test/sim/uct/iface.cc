@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 namespace fuselink::sim {
 namespace {
@@ -155,7 +153,7 @@ uct_iface_ops_t make_ops()
         return count + sim.look_again();
     };
     ops.iface_event_fd_get = [](uct_iface_h iface, int *fd) {
-        *fd = SimIface::from(iface).event_fd();
+        *fd = SimIface::from(iface).bell().fd();
         return UCS_OK;
     };
     ops.iface_event_arm = [](uct_iface_h iface, unsigned) {
@@ -236,12 +234,11 @@ ucs_status_t SimIface::init(uct_md_h md, uct_worker_h worker,
     }
     ready_    = true;
     headroom_ = UCT_IFACE_PARAM_VALUE(params, rx_headroom, RX_HEADROOM, 0);
-    event_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     release_.cb = [](uct_recv_desc_t *, void *desc) {
         free(static_cast<char *>(desc) - 2 * sizeof(void *));
     };
     id_ = world().add_iface(*this);
-    return event_fd_ >= 0 ? UCS_OK : UCS_ERR_IO_ERROR;
+    return bell_.fd() >= 0 ? UCS_OK : UCS_ERR_IO_ERROR;
 }
 
 SimIface::~SimIface()
@@ -249,31 +246,8 @@ SimIface::~SimIface()
     if (id_ != 0) {
         world().remove_iface(id_);
     }
-    if (event_fd_ >= 0) {
-        close(event_fd_);
-    }
     if (ready_) {
         cleanup_base_iface(this);
-    }
-}
-
-void SimIface::raise()
-{
-    if (!raised_) {
-        raised_          = true;
-        uint64_t one     = 1;
-        ssize_t  written = write(event_fd_, &one, sizeof(one));
-        (void)written;
-    }
-}
-
-void SimIface::lower()
-{
-    if (raised_) {
-        raised_       = false;
-        uint64_t seen;
-        ssize_t  count = read(event_fd_, &seen, sizeof(seen));
-        (void)count;
     }
 }
 

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_TEST_SIM_UCT_IFACE_H
 #define FUSELINK_TEST_SIM_UCT_IFACE_H
 
+#include "../fabric/bell.h"
 #include "../fabric/world.h"
 #include "ucx.h"
 
@@ -57,11 +58,8 @@ public:
     unsigned look_again();
     void     forget(SimEp &ep) { std::erase(again_, &ep); }
 
-    /* --- the descriptor of events --- */
-    int  event_fd() const { return event_fd_; }
-    bool is_raised() const { return raised_; }
-    void raise();
-    void lower();
+    /** The descriptor of events. */
+    Bell &bell() { return bell_; }
 
 protected:
     explicit SimIface(Process &process) : process_(process) {}
@@ -73,8 +71,7 @@ private:
     Process &process_;
     uint32_t id_       = 0;
     bool     ready_    = false;
-    int      event_fd_ = -1;
-    bool     raised_   = false;
+    Bell     bell_;
     size_t   headroom_ = 0;
     uct_recv_desc_t release_{};
     std::vector<SimEp *> again_;

@@ -59,7 +59,7 @@ unsigned PairIface::progress()
         }
     }
     if (!has_messages() && !has_more()) {
-        lower();
+        bell().hush();
     }
     return count;
 }

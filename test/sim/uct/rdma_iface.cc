@@ -51,7 +51,7 @@ void RdmaIface::tell()
     process().last_event = world().time().now();
     if (armed_) {
         armed_ = false;
-        raise();
+        bell().ring();
     }
 }
 
@@ -60,8 +60,8 @@ ucs_status_t RdmaIface::arm()
     if (!world().profile().deaf_events && (has_messages() || has_more())) {
         return UCS_ERR_BUSY;
     }
-    if (is_raised()) { /* since it was armed: as UCX, which takes it first */
-        lower();
+    if (bell().is_rung()) { /* since it was armed: as UCX, which takes it first */
+        bell().hush();
         return UCS_ERR_BUSY;
     }
     armed_ = true;

@@ -104,7 +104,7 @@ void StreamIface::is_ready(std::shared_ptr<Stream> stream, unsigned side)
     if (!end.in_ready) {
         end.in_ready = true;
         ready_.push_back({std::move(stream), side});
-        raise();
+        bell().ring();
     }
 }
 
@@ -123,7 +123,7 @@ unsigned StreamIface::progress()
         }
     }
     if (ready_.empty()) {
-        lower();
+        bell().hush();
     }
     return count;
 }
