@@ -183,11 +183,8 @@ void Faults::unplug(const Fault &fault)
 void Faults::excuse_silence(const Fault &fault)
 {
     const Process &process  = *world_.processes()[fault.process];
-    const auto    &nics     = world_.nics(process.node());
-    const bool     survives = scenario_.wires != Wires::Ud &&
-                              std::any_of(nics.begin(), nics.end(), [](const Nic &nic) {
-                                  return nic.plugged && !nic.mute && !nic.deaf;
-                              });
+    const bool     survives = scenario_.nics > 1 &&
+                              scenario_.wires != Wires::Ud;
     if (!survives && fault.time > world_.profile().patience / 16) {
         for (const auto &other : world_.processes()) {
             if (other->node() == process.node()) {
