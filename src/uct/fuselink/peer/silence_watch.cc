@@ -176,8 +176,7 @@ bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
 /* Something was sent on it that nobody may have received. */
 bool SilenceWatch::watches(const Path &path) const
 {
-    return path.on_nic != 0 || !path.unacked.empty() || !path.parts.empty() ||
-           path.stream.unconfirmed != 0;
+    return path.on_nic != 0 || path.awaits_program();
 }
 
 /* Also before anything went over it: it may be asked. */
@@ -443,9 +442,7 @@ void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
         }
     }
     view.limit    = limit_of(stream);
-    view.may_wait = path != nullptr &&
-                    (!path->pair_owns() || !path->unacked.empty() ||
-                     !path->parts.empty() || path->stream.unconfirmed != 0);
+    view.may_wait = path != nullptr && (!path->pair_owns() || path->awaits_program());
     const auto health = stream.watch->quiet.look(view);
     if (health == sched::QuietClock::Health::Dead && path != nullptr) {
         rails_.wires().proved_silent(*stream.wire, now);

@@ -106,6 +106,12 @@ struct Path {
         return rail.traits().stream || by_messages || !rail.reads() ||
                (pair_owns() && rail.retry_time() != sched::Nanos());
     }
+    /** Of something that is on its way, or a part of it, only the peer's program says that
+     *  it has come. */
+    bool     awaits_program() const
+    {
+        return !unacked.empty() || !parts.empty() || stream.unconfirmed != 0;
+    }
     /** The interface of `ep`, in the poller. */
     unsigned poll_index() const;
 

@@ -24,7 +24,7 @@ constexpr sched::Nanos kRefused = sched::Nanos::millis(500);
 constexpr sched::Nanos kSilent = sched::Nanos::seconds(30);
 /* The last word of a peer that leaves, on one NIC, may come so much later than the end of
  * its stream on another. */
-constexpr sched::Nanos kLastWord = sched::Nanos::millis(2);
+constexpr sched::Nanos kMayHaveLeft = sched::Nanos::millis(2);
 
 } // namespace
 
@@ -291,9 +291,15 @@ void Wireup::try_another()
     }
     ucs_debug("fuselink: peer %016lx has not answered over %s: trying another "
               "rail", conn_.uuid(), channel_.rail()->name().c_str());
+    set_aside();
+    conn_.defer(); /* connects */
+}
+
+/* Perhaps it connects yet. */
+void Wireup::set_aside()
+{
     fallbacks_.keep({current_, ep_, since_});
     leave();
-    conn_.defer(); /* connects */
 }
 
 /* One that was tried before has connected, and so far nothing went over
@@ -305,8 +311,7 @@ void Wireup::fall_back()
         return;
     }
     if (ep_ != nullptr) {
-        fallbacks_.keep({current_, ep_, since_});
-        leave();
+        set_aside();
     }
     current_ = fallback->candidate;
     since_   = fallback->since;
@@ -498,6 +503,7 @@ void Wireup::watch_contact(sched::Nanos now)
     }
     contact_.look     = now + kContactLook;
     contact_.answered = state.phase != StreamState::Phase::Connecting;
+    contact_.since    = contact_.answered ? now : contact_.since;
     const bool silent = !contact_.answered ?
                             now - since_ > kContact :
                             now - since_ > ConnectTimer::kPatience ||
@@ -508,8 +514,7 @@ void Wireup::watch_contact(sched::Nanos now)
                is_hopeless(now - contact_.since)) {
         conn_.fail(no_answer());
     } else if (!contact_.answered && now - since_ > kContactAnew) {
-        fallbacks_.keep({current_, ep_, since_});
-        leave();
+        set_aside();
         begin_round();
         conn_.defer(); /* connects */
     }
@@ -549,7 +554,7 @@ bool Wireup::on_error(uct_ep_h ep, ucs_status_t status)
 {
     if (ep == channel_.ep()) {
         if (channel_.taken() && channel_.rail()->traits().stream && !told_) {
-            leaves_until_ = host_.now() + kLastWord;
+            leaves_until_ = host_.now() + kMayHaveLeft;
         }
         lose(status, told_);
         return true;

@@ -158,7 +158,7 @@ private:
         uint8_t  remote = 0; /* its own */
     };
     struct Contact { /* by a stream */
-        sched::Nanos since;            /* it was begun, perhaps by another one */
+        sched::Nanos since;            /* begun, or a kernel has answered one */
         sched::Nanos look;             /* at its kernel, next */
         bool         answered = false; /* the other kernel has */
     };
@@ -177,6 +177,7 @@ private:
     ucs_status_t give_up();
     void         use(uct_ep_h ep);
     void         leave();
+    void         set_aside();
     void         lose(ucs_status_t status, bool told = false);
     void         start_lane();
     void         next();
