@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "stream.h"
 
-#include "../uct/stream_iface.h"
+#include "../uct/stream_ep.h"
 #include "wire/messages.h"
 #include "world.h"
 

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "stream_control.h"
 
-#include "stream_iface.h"
+#include "stream_ep.h"
 
 #include <algorithm>
 #include <bit>
