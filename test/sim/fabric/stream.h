@@ -4,6 +4,7 @@
 
 #include "channel.h"
 #include "process.h"
+#include "room_probes.h"
 
 #include <deque>
 #include <memory>
@@ -72,6 +73,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
         Instant  acked_at = 0, sent_at = 0, came_at = 0;
         Instant  busy_since = 0;            /* bytes are under way */
         uint64_t busy_acked = 0;            /* of those, acknowledged */
+        RoomProbes probes;                  /* of the other's window */
     };
 
     explicit Stream(World &world) : world(world) {}

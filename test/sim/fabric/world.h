@@ -8,10 +8,12 @@
 #include "nic.h"
 #include "process.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace fuselink::sim {
@@ -112,6 +114,12 @@ public:
     Process &add_process(unsigned node, size_t arena, size_t gpu);
 
     std::vector<Nic>                      &nics(unsigned node) { return nodes_[node]; }
+    /** No NIC of the node carries both ways now. */
+    bool is_cut_off(unsigned node) const
+    {
+        return std::none_of(nodes_[node].begin(), nodes_[node].end(),
+                            [](const Nic &nic) { return nic.sends() && nic.hears(); });
+    }
     size_t                                 nodes() const { return nodes_.size(); }
     std::vector<std::unique_ptr<Process>> &processes() { return processes_; }
 
@@ -121,6 +129,12 @@ public:
     uint32_t  add_iface(SimIface &iface);
     void      remove_iface(uint32_t id) { ifaces_.erase(id); }
     SimIface *find_iface(uint32_t id) const;
+    /** A message of this interface's has come to the process. */
+    void      note_heard(uint32_t iface, unsigned process) { heard_.insert({iface, process}); }
+    bool      has_heard(uint32_t iface, unsigned process) const
+    {
+        return heard_.contains({iface, process});
+    }
 
     uint32_t   add_queue_pair(std::shared_ptr<QueuePair> pair); /* its number */
     void       remove_queue_pair(uint32_t number) { pairs_.erase(number); }
@@ -205,6 +219,7 @@ private:
     std::vector<std::vector<Nic>>          nodes_;
     std::vector<std::unique_ptr<Process>>  processes_;
     std::map<uint32_t, SimIface *> ifaces_;
+    std::set<std::pair<uint32_t, unsigned>> heard_;
     std::map<uint32_t, std::shared_ptr<QueuePair>> pairs_;
     std::vector<std::shared_ptr<Stream>>           streams_;
     std::vector<DatagramEp *>                      datagrams_;

@@ -351,14 +351,24 @@ bool Faults::break_pair(const Fault &fault, bool bulk_only)
     return true;
 }
 
-/* All cables are plugged in, and nothing is under way. */
-std::string Faults::not_calm(const Engine &engine)
+/* They may lose each other, and who cannot be reached cannot be told that it was given
+ * up. */
+bool Faults::excused(Actor &one, uint64_t other) const
 {
-    for (const auto &[uuid, peer] : engine.peers().peers()) {
+    return std::any_of(programs_.begin(), programs_.end(), [&](Actor *each) {
+        return !each->gone() && each->rails()->engine().table().uuid == other &&
+               ledger_.excused(one.process().index(), each->process().index());
+    });
+}
+
+/* All cables are plugged in, and nothing is under way. */
+std::string Faults::not_calm(Actor &program) const
+{
+    for (const auto &[uuid, peer] : program.rails()->engine().peers().peers()) {
         if (peer->failed()) {
             continue;
         }
-        if (!peer->all_seen()) {
+        if (!peer->all_seen() && !excused(program, uuid)) {
             return " has messages that are not acknowledged";
         }
         for (const auto &path : peer->bulk().paths()) {
@@ -389,7 +399,7 @@ std::string Faults::not_calm() const
             continue;
         }
         const Engine     &engine = program->rails()->engine();
-        const std::string links  = not_calm(engine);
+        const std::string links  = not_calm(*program);
         if (!links.empty()) {
             return "process " + std::to_string(program->process().index()) +
                    links;

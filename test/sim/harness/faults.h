@@ -38,7 +38,8 @@ public:
 
 private:
     std::string not_calm() const;
-    static std::string not_calm(const Engine &engine);
+    std::string not_calm(Actor &program) const;
+    bool        excused(Actor &one, uint64_t other) const;
     void happen(const Fault &fault);
     void silence(const Fault &fault, bool mute, bool deaf);
     void unplug(const Fault &fault);

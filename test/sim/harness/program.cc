@@ -19,9 +19,9 @@ constexpr uint8_t kIds[] = {0, 1, 5, 28, 29, 31};
 constexpr Instant kLongSleep = 2 * kSecond;
 constexpr Instant kSleptOver = 100 * kMillisecond;
 
-/* No operation takes longer: what is slowest is a peer that is silent, which
- * connections, and fuselink, give up after seconds. */
-constexpr Instant kBound = 40 * kSecond;
+/* No operation takes longer: what is slowest is a peer that is silent, which fuselink
+ * gives up after 30 s, and half a minute after a cable has come back. */
+constexpr Instant kBound = 50 * kSecond;
 
 /* Whoever is gone is tried again so often. */
 constexpr unsigned kMostLost = 2;
@@ -507,6 +507,7 @@ void Program::start(const Action &action)
     if (kept.action.kind == Kind::Cancel) {
         world_.count(Count::Cancels);
         at->cancelled = true;
+        excuse_cut_off(*at);
         uct_ep_pending_purge(
             at->ep,
             [](uct_pending_req_t *req, void *) {
@@ -518,6 +519,15 @@ void Program::start(const Action &action)
     }
     if (!settle(kept, attempt(kept))) {
         blocked_ = &kept;
+    }
+}
+
+/* What is cancelled has so much time: less than any NIC of a node may be silent. */
+void Program::excuse_cut_off(const Endpoint &endpoint)
+{
+    const Process &peer = *world_.processes()[endpoint.peer];
+    if (world_.is_cut_off(process_.node()) || world_.is_cut_off(peer.node())) {
+        ledger_.excuse(process_.index(), peer.index());
     }
 }
 

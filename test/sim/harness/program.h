@@ -121,6 +121,7 @@ private:
     uct_mem_h    memory_of(const Operation &op) const;
     static uct_rkey_t key_of(const Operation &op, const Remote &remote);
     Endpoint    *endpoint(unsigned peer, unsigned slot);
+    void         excuse_cut_off(const Endpoint &endpoint);
     bool         perform(const Action &action);
     void         start(const Action &action);
     ucs_status_t attempt(Operation &op);

@@ -176,7 +176,8 @@ void Session::check_going()
 }
 
 /* The receiver does not run: its kernel takes what it has room for, and says that it
- * has no more, however long. */
+ * has no more, however long. Of questions for it two at most are not answered, one
+ * because the other kernel rests and one because its answer is still to come. */
 void Session::check_shut()
 {
     const auto fill = [&] {
@@ -190,9 +191,8 @@ void Session::check_shut()
     ++counts_.shut;
     pass(static_cast<Instant>(chance_.scaled(kSecond, 60 * kSecond)) , false);
     const StreamState state = look();
-    expect(state.window_shut() && state.probes == 0 &&
-               state.retransmits == 0 && state.segments == 0 &&
-               state.since_ack < sched::Nanos::millis(1),
+    expect(state.window_shut() && state.probes <= 2 &&
+               state.retransmits == 0 && state.segments == 0,
            "a receiver that does not read looks like a dead wire");
     if (chance_.one_in(2)) {
         expect(until(60 * kSecond, true, [&] { return sender_->is_calm(); }),

@@ -4,7 +4,6 @@
 #include "stream_ep.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace fuselink::sim {
 namespace {
@@ -34,12 +33,18 @@ SocketAddress address_of(const Stream &stream, unsigned side)
     return address;
 }
 
-/* A window that is shut is asked for with pauses that double: on a silent wire so
- * many are not answered. */
-unsigned probes_in(Instant time, Instant first)
+/* What the other kernel last answered out of its place, before a window was shut: it
+ * hangs on the connection alone, so that nothing else is drawn differently. */
+Instant rested(const Stream &stream, const Stream::End &end)
 {
-    return static_cast<unsigned>(
-        std::bit_width(static_cast<uint64_t>(time / first)));
+    const uint64_t mixed = (stream.port * 0x9e3779b97f4a7c15u) ^ end.acked;
+    return static_cast<Instant>(mixed % (2 * RoomProbes::kRest));
+}
+
+/* What leaves now waits so long at its own NIC. */
+Instant queued(const Stream::End &end, Instant now)
+{
+    return end.nic == nullptr ? 0 : std::max<Instant>(end.nic->out_free - now, 0);
 }
 
 /* Whoever names a connection of long ago keeps the one that is meant. */
@@ -105,18 +110,23 @@ bool SimStreamControl::look(uct_ep *ep, StreamState &state)
                                                  end.unheard_tries);
     state.window      = static_cast<uint32_t>(
         room - std::min(room, other.received_bytes));
+    const Instant both = end.out->delay() + other.out->delay();
     if (state.window_shut() && state.phase == StreamState::Phase::Established) {
-        if (!end.out->is_silent() && !other.out->is_silent()) {
-            end.acked_at = now; /* the other kernel answers, whoever sleeps */
+        if (!end.probes.asks()) {
+            end.probes.start(end.acked_at, profile.send_again, rested(stream, end));
         }
-        state.probes  = probes_in(now - end.acked_at, profile.send_again);
+        end.probes.pass(now, both + queued(end, now) + queued(other, now),
+                        !end.out->is_silent() && !other.out->is_silent());
+        end.acked_at  = std::max(end.acked_at, end.probes.heard_at());
+        state.probes  = end.probes.unanswered();
         state.backoff = state.probes + 1;
+    } else {
+        end.probes.stop();
     }
     state.since_ack      = Nanos(now - end.acked_at);
     state.since_sent     = Nanos(now - std::max(end.sent_at,
                                                 end.out->last_sent()));
     state.since_received = Nanos(now - end.came_at);
-    const Instant both   = end.out->delay() + other.out->delay();
     state.rtt = state.least_rtt = Nanos(both);
     state.rtt_deviation = Nanos(both / 8);
     state.timeout       = Nanos(profile.send_again << std::min(

@@ -341,18 +341,33 @@ TEST(StallClock, AProbeOfAShutWindowMayBeLost)
 {
     Wire wire;
     wire.view.window_shut = true;
-    wire.view.probes      = 1;
-    wire.pass(ms(400), ms(1), [&] { wire.view.peer_done_at = wire.view.now; });
+    const auto pass = [&](unsigned probes, Nanos time) {
+        wire.view.probes = probes;
+        return wire.pass(time, ms(1), [&] { wire.view.peer_done_at = wire.view.now; });
+    };
+    pass(1, ms(400));
     EXPECT_EQ(wire.worst, Health::Suspect);
     wire.view.probes = 0;
     EXPECT_EQ(wire.look(), Health::Fine);
+    /* A kernel that answers once in half a second: not the second, and of the third the
+     * answer is under way. */
+    pass(1, ms(800));
+    EXPECT_EQ(pass(2, ms(30)), Nanos::max());
+    wire.view.probes = 0;
+    EXPECT_EQ(wire.look(), Health::Fine);
+    /* The same, and the third was lost. */
+    pass(1, ms(800));
+    pass(2, ms(1600));
+    EXPECT_EQ(pass(3, ms(30)), Nanos::max()); /* the fourth is, soon */
+    wire.view.probes = 0;
+    EXPECT_EQ(wire.look(), Health::Fine);
     /* A wire that dies while the window is shut. */
-    wire.view.probes = 1;
-    wire.look();
-    wire.view.probes = 2;
-    EXPECT_NE(wire.pass(ms(10), ms(1), [&] {
-        wire.view.peer_done_at = wire.view.now;
-    }), Nanos::max());
+    pass(1, ms(400));
+    pass(2, ms(800));
+    const Nanos third = wire.view.now;
+    const Nanos dead  = pass(3, ms(100));
+    EXPECT_GE(dead, third + ms(30));
+    EXPECT_LE(dead, third + ms(40));
 }
 
 /* This process, or the machine, did not run: what has come is looked at later. */

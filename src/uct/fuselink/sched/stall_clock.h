@@ -39,8 +39,8 @@ struct StallView {
  * deadline, and never because the receiver is slow. One for each connection.
  *
  * A kernel acknowledges what comes whatever its program does: one that is stopped, in a
- * debugger or computing for an hour shuts its window, and still answers each probe of
- * it. So silence is the absence of acknowledgements while something is in flight, not
+ * debugger or computing for an hour shuts its window, and still answers who asks for
+ * room. So silence is the absence of acknowledgements while something is in flight, not
  * of progress. Silence is Dead when all of these hold:
  *
  * - It has lasted for the deadline: 35 ms, or three round trips and four deviations
@@ -101,7 +101,7 @@ public:
             return Health::Dead;
         }
         if (view.window_shut) {
-            return look_at_shut(view);
+            return look_at_shut(view, step);
         }
         shut_since_          = Nanos();
         const bool is_probed = view.probed_at > view.answered_at;
@@ -122,7 +122,10 @@ public:
     }
 
     /** How long it has been silent, as far as somebody looked. */
-    Nanos silence() const noexcept { return waits_ ? silence_ : Nanos(); }
+    Nanos silence() const noexcept
+    {
+        return waits_ || shut_since_ != Nanos() ? silence_ : Nanos();
+    }
 
     /** So long at least, and so long if the other kernel may wait. */
     static Nanos deadline(const StallView &view) noexcept
@@ -196,9 +199,11 @@ private:
                    Health::Dead : Health::Suspect;
     }
 
-    /* The kernel asks for room, less and less often, and is answered at once. One
-     * probe may be lost; of the next it is at least 200 ms later. */
-    Health look_at_shut(const StallView &view) noexcept
+    /* The kernel asks for room, after 0.2, 0.6 and 1.4 s. The other one answers at once,
+     * whatever its program does, but Linux once in half a second alone
+     * (tcp_oow_rate_limited): never the second, so that the third waits for its answer
+     * beside it, and all connections of a peer's ask at one moment. */
+    Health look_at_shut(const StallView &view, Nanos step) noexcept
     {
         waits_ = false;
         if (view.probes == 0) {
@@ -207,8 +212,10 @@ private:
         }
         if (shut_since_ == Nanos()) {
             shut_since_ = view.now;
+            silence_    = Nanos();
         }
-        return view.probes >= 2 && view.peer_done_at > shut_since_ &&
+        silence_ = view.probes >= 3 ? silence_ + step : Nanos();
+        return silence_ >= deadline(view) && view.peer_done_at > shut_since_ &&
                        view.pair_acked_at < shut_since_ ?
                    Health::Dead : Health::Suspect;
     }

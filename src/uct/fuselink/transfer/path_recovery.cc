@@ -68,6 +68,7 @@ void PathRecovery::break_path(Path &path, ucs_status_t status)
     path.recovery.why   = status;
     path.recovery.until = host_.now() + kEnd;
     ++broken_;
+    ended_ = ended_ || (path.rail.traits().stream && !path.recovery.silent);
     paths_.drop_plan();
     connection_.defer();
 }
@@ -80,8 +81,23 @@ void PathRecovery::break_silent(Path &path)
     }
 }
 
+/* A peer that leaves has said so over its lane, before its end of a path broke. What is
+ * written to it now has its kernel reset the lane, and UCX drops what was not read. */
+void PathRecovery::read_last_word()
+{
+    ended_ = false;
+    for (auto &path : paths_) {
+        if (path->rail.traits().stream) {
+            endpoints_.poller().drain(path->rail.poll_hello_index());
+        }
+    }
+}
+
 bool PathRecovery::advance()
 {
+    if (ended_) {
+        read_last_word();
+    }
     for (auto &path : paths_) {
         advance(*path);
     }

@@ -119,6 +119,7 @@ public:
 
 private:
     void advance(Path &path);
+    void read_last_word();
     void tear_down(Path &path);
     void begin_backoff(Path &path);
     static bool may_try(Path &path, sched::Nanos now);
@@ -132,6 +133,7 @@ private:
     Listener      &listener_;
     Pump          &pump_;
     unsigned       broken_ = 0; /* paths that broke */
+    bool           ended_  = false; /* of these a stream, just now, not by us */
 };
 
 } // namespace fuselink

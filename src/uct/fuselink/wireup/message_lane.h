@@ -55,6 +55,12 @@ public:
                  const std::vector<uint8_t> &address);
     /** From progress: does what could not be done at once. */
     void advance();
+    /** The pair that was made of these rails, ours and the peer's, has failed. */
+    bool moves_no_data(uint8_t own, uint8_t remote) const
+    {
+        return pair_ && pair_->failed() && pair_->rail().index() == own &&
+               pair_->remote().index == remote;
+    }
     /** An endpoint broke that is not the lane. False if it is none of this. */
     bool on_error(uct_ep_h ep);
     /** The lane broke: there may be another pair from now on. The old one stays

@@ -520,11 +520,28 @@ void Wireup::watch_contact(sched::Nanos now)
     }
 }
 
+/* The hello has left, and is the only thing that has: its wire may be silent from now
+ * on, of which the silence of messages and of bulk data tells nothing. */
+void Wireup::watch_hello(sched::Nanos now)
+{
+    StreamState state;
+    if (now < contact_.look || !host_.streams().look(ep_, state)) {
+        return;
+    }
+    contact_.look = now + kContactLook;
+    contact_.told = state.unacked.is_zero();
+    if (!contact_.told && state.retransmits >= 2) {
+        on_silent();
+    }
+}
+
 void Wireup::watch(sched::Nanos now)
 {
     StreamState state;
     if (waits_for_contact()) {
         watch_contact(now);
+    } else if (waits_for_kernel()) {
+        watch_hello(now);
     }
     if (loss_.since != sched::Nanos() && is_unanswered() &&
         now - search_.since > kSilent &&
@@ -623,6 +640,25 @@ void Wireup::run_deferred()
     }
     if (!conn_.failed()) {
         lane_.advance();
+        leave_datagrams();
+    }
+}
+
+/* Datagrams between two NICs whose pair moves no data may arrive one way alone, which
+ * nobody tells before UCX's own limit of minutes: so over NICs that have not failed. */
+void Wireup::leave_datagrams()
+{
+    if (broke_ || !channel_.taken() || !channel_.for_hellos() ||
+        !lane_.moves_no_data(channel_.rail()->index(), channel_.remote())) {
+        return;
+    }
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        const auto &candidate = candidates_.at(i);
+        if (i != current_ && !endpoints_.moves_no_data(candidate.rail->index(),
+                                                       candidate.remote.index)) {
+            lose(UCS_ERR_ENDPOINT_TIMEOUT);
+            return;
+        }
     }
 }
 

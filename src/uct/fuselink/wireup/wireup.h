@@ -92,7 +92,8 @@ public:
      *  are NICs that were not tried. */
     bool searches() const
     {
-        return loss_.since != sched::Nanos() || waits_for_contact();
+        return loss_.since != sched::Nanos() || waits_for_contact() ||
+               waits_for_kernel();
     }
     /** From progress, now and then: nobody may tell that nobody answers. */
     void watch(sched::Nanos now);
@@ -148,7 +149,17 @@ private:
                 candidates_.order().next() != candidates_.size());
     }
 
+    /* Whether the other kernel has our hello is not known yet. */
+    bool waits_for_kernel() const
+    {
+        return channel_.taken() && !contact_.told && !broke_ && !conn_.failed() &&
+               loss_.since == sched::Nanos() && channel_.ep() == ep_ &&
+               channel_.rail()->traits().stream && candidates_.size() > 1;
+    }
+
     void         watch_contact(sched::Nanos now);
+    void         watch_hello(sched::Nanos now);
+    void         leave_datagrams();
     struct Heard { /* of the peer */
         bool     table    = false; /* of its rails */
         bool     no_paths = false; /* there are none for bulk data */
@@ -161,6 +172,7 @@ private:
         sched::Nanos since;            /* begun, or a kernel has answered one */
         sched::Nanos look;             /* at its kernel, next */
         bool         answered = false; /* the other kernel has */
+        bool         told     = false; /* it has our hello */
     };
 
     ucs_status_t connect_now(bool may_wait);
