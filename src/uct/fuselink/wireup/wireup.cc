@@ -10,14 +10,6 @@ namespace {
 /* Without a lane, candidates are tried in rounds. The pauses between become longer, up
  * to this: UCX prints a line for each candidate that refuses. */
 constexpr sched::Nanos kLongestPause = sched::Nanos::seconds(1);
-/* The other kernel is to answer a first connection within this time, or another NIC is
- * tried as well: more than any round trip, and less than the second after which Linux
- * asks again. */
-constexpr sched::Nanos kContact     = sched::Nanos::millis(400);
-constexpr sched::Nanos kContactLook = sched::Nanos::millis(50);
-/* And after so long it is asked by another connection, where no other NIC is left: the
- * same one asks ever more rarely, and its question may be forgotten there. */
-constexpr sched::Nanos kContactAnew = sched::Nanos::seconds(2);
 /* A peer whose host refuses all of them for so long is no more; */
 constexpr sched::Nanos kRefused = sched::Nanos::millis(500);
 /* and after so long, if not even that. */
@@ -214,7 +206,7 @@ void Wireup::use(uct_ep_h ep)
 {
     const auto &candidate = candidates_.at(current_);
     ep_      = ep;
-    contact_ = {.since = contact_.since == sched::Nanos() ? since_ : contact_.since};
+    contact_.begin(since_);
     channel_.open(ep, *candidate.rail, candidate.remote.index,
                   ControlChannel::limits_of(candidate.rail->hello()));
     say_hello();
@@ -492,28 +484,22 @@ void Wireup::on_resume(const wire::Hello &hello)
     conn_.defer();
 }
 
-/* First contact, by a stream. Once the other kernel has answered, the program there
- * may take its time, unless what we sent then is not acknowledged. But what it answers
- * may be lost, too: one more connection does no harm. */
+/* First contact, by a stream. */
 void Wireup::watch_contact(sched::Nanos now)
 {
+    using Verdict = FirstContact::Verdict;
     StreamState state;
-    if (now < contact_.look || !host_.streams().look(ep_, state)) {
+    if (!contact_.due(now) || !host_.streams().look(ep_, state)) {
         return;
     }
-    contact_.look     = now + kContactLook;
-    contact_.answered = state.phase != StreamState::Phase::Connecting;
-    contact_.since    = contact_.answered ? now : contact_.since;
-    const bool silent = !contact_.answered ?
-                            now - since_ > kContact :
-                            now - since_ > ConnectTimer::kPatience ||
-                                (state.segments != 0 && state.retransmits >= 2);
-    if (silent && candidates_.order().next() != candidates_.size()) {
+    const bool         other      = candidates_.order().next() != candidates_.size();
+    const Verdict      verdict    = contact_.look_at_connecting(state, now, other);
+    const sched::Nanos unanswered = contact_.unanswered(now);
+    if (verdict == Verdict::TryAnother) {
         try_another();
-    } else if (!contact_.answered && now - contact_.since > kSilent &&
-               is_hopeless(now - contact_.since)) {
+    } else if (unanswered > kSilent && is_hopeless(unanswered)) {
         conn_.fail(no_answer());
-    } else if (!contact_.answered && now - since_ > kContactAnew) {
+    } else if (verdict == Verdict::BeginAnew) {
         set_aside();
         begin_round();
         conn_.defer(); /* connects */
@@ -525,12 +511,8 @@ void Wireup::watch_contact(sched::Nanos now)
 void Wireup::watch_hello(sched::Nanos now)
 {
     StreamState state;
-    if (now < contact_.look || !host_.streams().look(ep_, state)) {
-        return;
-    }
-    contact_.look = now + kContactLook;
-    contact_.told = state.unacked.is_zero();
-    if (!contact_.told && state.retransmits >= 2) {
+    if (contact_.due(now) && host_.streams().look(ep_, state) &&
+        contact_.look_at_hello(state, now) == FirstContact::Verdict::Leave) {
         on_silent();
     }
 }

@@ -15,6 +15,7 @@
 #include "candidates.h"
 #include "connect_timer.h"
 #include "fallback_eps.h"
+#include "first_contact.h"
 #include "message_lane.h"
 
 #include <cstdint>
@@ -145,14 +146,14 @@ private:
     {
         return is_unanswered() && loss_.since == sched::Nanos() &&
                channel_.rail()->traits().stream &&
-               (!contact_.answered ||
+               (!contact_.answered() ||
                 candidates_.order().next() != candidates_.size());
     }
 
     /* Whether the other kernel has our hello is not known yet. */
     bool waits_for_kernel() const
     {
-        return channel_.taken() && !contact_.told && !broke_ && !conn_.failed() &&
+        return channel_.taken() && !contact_.told() && !broke_ && !conn_.failed() &&
                loss_.since == sched::Nanos() && channel_.ep() == ep_ &&
                channel_.rail()->traits().stream && candidates_.size() > 1;
     }
@@ -168,13 +169,6 @@ private:
         uint8_t  own    = 0; /* our rail */
         uint8_t  remote = 0; /* its own */
     };
-    struct Contact { /* by a stream */
-        sched::Nanos since;            /* begun, or a kernel has answered one */
-        sched::Nanos look;             /* at its kernel, next */
-        bool         answered = false; /* the other kernel has */
-        bool         told     = false; /* it has our hello */
-    };
-
     ucs_status_t connect_now(bool may_wait);
     ucs_status_t none_left();
     void         begin_round();
@@ -212,7 +206,7 @@ private:
     size_t          current_ = 0;
     uct_ep_h        ep_      = nullptr; /* on which the hello goes, or went */
     sched::Nanos    since_;             /* it was begun */
-    Contact         contact_;           /* where that is the first */
+    FirstContact    contact_;           /* where that is the first */
     bool            broke_   = false;   /* the lane, and there is no other yet */
     bool            told_    = false;   /* inside on_resume() */
     sched::Nanos    leaves_until_;      /* the peer may have, that ended the lane */
