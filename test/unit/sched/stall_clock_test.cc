@@ -370,6 +370,22 @@ TEST(StallClock, AProbeOfAShutWindowMayBeLost)
     EXPECT_LE(dead, third + ms(40));
 }
 
+/* It asks ever more rarely, however often it was answered, and each time may be. */
+TEST(StallClock, TwoQuestionsOfALongShutWindowAreEnough)
+{
+    Wire wire;
+    wire.view.window_shut = true;
+    wire.view.probes      = 1;
+    const auto pass = [&](Nanos time) {
+        return wire.pass(time, ms(1), [&] { wire.view.peer_done_at = wire.view.now; });
+    };
+    EXPECT_EQ(pass(ms(12'800)), Nanos::max());
+    wire.view.probes   = 2;
+    const Nanos second = wire.view.now;
+    EXPECT_LE(pass(ms(100)), second + ms(40));
+    EXPECT_EQ(wire.worst, Health::Dead);
+}
+
 /* This process, or the machine, did not run: what has come is looked at later. */
 TEST(StallClock, APauseOfTheObserverIsNoSilence)
 {

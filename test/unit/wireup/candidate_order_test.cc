@@ -163,4 +163,23 @@ TEST(CandidateOrder, TheOneThatBrokeComesBeforeSilentOnes)
     EXPECT_EQ(order.next(), 0u);
 }
 
+/* Three of which two have failed so: the third is tried, although it is for emergencies,
+ * and none of the two a second time. */
+TEST(CandidateOrder, WhereAPairMovesNoDataIsTriedAfterAllOthers)
+{
+    CandidateOrder order;
+    order.add({.own = 0, .remote = 0, .by_ep = true});
+    order.add({.own = 1, .remote = 1, .by_ep = true});
+    order.add({.own = 2, .remote = 2, .standby = true, .routed_by_ip = true});
+    for (size_t expected : {0, 1, 2}) {
+        EXPECT_EQ(order.next(), expected);
+        EXPECT_FALSE(order.moves_no_data(expected));
+        order.note_tried(expected);
+        order.note_no_data(expected);
+        order.restart(expected);
+    }
+    order.note_tried(2);
+    EXPECT_LT(order.next(), 2u);
+}
+
 } // namespace

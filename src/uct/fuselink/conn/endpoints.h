@@ -52,11 +52,6 @@ public:
     {
         return no_data_.insert({own, remote}).second;
     }
-    /** It was noted so. */
-    bool moves_no_data(uint8_t own, uint8_t remote) const
-    {
-        return no_data_.contains({own, remote});
-    }
 
 private:
     LaneOwner     &owner_;

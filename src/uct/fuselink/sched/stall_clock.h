@@ -90,6 +90,8 @@ public:
     static constexpr Nanos kReads      = Nanos::millis(8);
     static constexpr Nanos kMostStep   = Nanos::millis(8);
     static constexpr Nanos kTick       = Nanos::millis(10);
+    /* Between two questions for room, each of which is answered. */
+    static constexpr Nanos kRare       = Nanos::millis(1200);
 
     /** To be called every few milliseconds while anything is in flight. Instants do
      *  not go back. */
@@ -122,10 +124,7 @@ public:
     }
 
     /** How long it has been silent, as far as somebody looked. */
-    Nanos silence() const noexcept
-    {
-        return waits_ || shut_since_ != Nanos() ? silence_ : Nanos();
-    }
+    Nanos silence() const noexcept { return waits_ ? silence_ : Nanos(); }
 
     /** So long at least, and so long if the other kernel may wait. */
     static Nanos deadline(const StallView &view) noexcept
@@ -199,10 +198,11 @@ private:
                    Health::Dead : Health::Suspect;
     }
 
-    /* The kernel asks for room, after 0.2, 0.6 and 1.4 s. The other one answers at once,
-     * whatever its program does, but Linux once in half a second alone
+    /* The kernel asks for room, after 0.2, 0.6 and 1.4 s, and so on. The other one answers
+     * at once, whatever its program does, but Linux once in half a second alone
      * (tcp_oow_rate_limited): never the second, so that the third waits for its answer
-     * beside it, and all connections of a peer's ask at one moment. */
+     * beside it, and all connections of a peer's ask at one moment. Later two are proof:
+     * each has had its half second. */
     Health look_at_shut(const StallView &view, Nanos step) noexcept
     {
         waits_ = false;
@@ -212,20 +212,28 @@ private:
         }
         if (shut_since_ == Nanos()) {
             shut_since_ = view.now;
-            silence_    = Nanos();
+            unanswered_ = second_ = Nanos();
         }
-        silence_ = view.probes >= 3 ? silence_ + step : Nanos();
-        return silence_ >= deadline(view) && view.peer_done_at > shut_since_ &&
+        if (view.probes < 2) {
+            second_ = Nanos();
+        } else if (second_ == Nanos()) {
+            second_ = view.now;
+        }
+        const bool enough = view.probes >= 3 ||
+                            (second_ != Nanos() && second_ - shut_since_ >= kRare);
+        unanswered_       = enough ? unanswered_ + step : Nanos();
+        return unanswered_ >= deadline(view) && view.peer_done_at > shut_since_ &&
                        view.pair_acked_at < shut_since_ ?
                    Health::Dead : Health::Suspect;
     }
 
     bool  waits_ = false;
     Nanos last_look_, begun_, silence_;
-    Nanos second_;     /* when that packet left; 0: none has */
+    Nanos second_;     /* when that packet left, or probe; 0: none has */
     Nanos much_since_; /* as StallView::much says; 0: is not */
     Nanos runs_;       /* the peer's program does, since then; 0: is not known */
     Nanos shut_since_; /* a probe of a shut window is not answered since; 0: is */
+    Nanos unanswered_; /* for so long more than one, as far as somebody looked */
 };
 
 } // namespace fuselink::sched

@@ -215,6 +215,8 @@ public:
      *  brings those on that broke, and looks for room. Not from a rail's
      *  callback. False if no path remains. */
     bool run_deferred();
+    /** What the peer said before it ended a path is read. From progress. */
+    void read_last_word() { recovery_.read_last_word(); }
 
     /* How it ends: the peer has failed. */
 

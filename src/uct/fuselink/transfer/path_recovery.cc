@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace fuselink {
 namespace {
@@ -68,7 +69,8 @@ void PathRecovery::break_path(Path &path, ucs_status_t status)
     path.recovery.why   = status;
     path.recovery.until = host_.now() + kEnd;
     ++broken_;
-    ended_ = ended_ || (path.rail.traits().stream && !path.recovery.silent);
+    ended_ = ended_ || (path.rail.traits().stream && !path.recovery.silent &&
+                        path.has_link());
     paths_.drop_plan();
     connection_.defer();
 }
@@ -85,9 +87,14 @@ void PathRecovery::break_silent(Path &path)
  * written to it now has its kernel reset the lane, and UCX drops what was not read. */
 void PathRecovery::read_last_word()
 {
-    ended_ = false;
+    if (!std::exchange(ended_, false)) {
+        return;
+    }
+    uint64_t drained = 0; /* a NIC may have several paths */
     for (auto &path : paths_) {
-        if (path->rail.traits().stream) {
+        const uint64_t bit = uint64_t{1} << path->rail.poll_hello_index();
+        if (path->rail.traits().stream && !(drained & bit)) {
+            drained |= bit;
             endpoints_.poller().drain(path->rail.poll_hello_index());
         }
     }
@@ -95,9 +102,6 @@ void PathRecovery::read_last_word()
 
 bool PathRecovery::advance()
 {
-    if (ended_) {
-        read_last_word();
-    }
     for (auto &path : paths_) {
         advance(*path);
     }

@@ -88,6 +88,9 @@ public:
     /** Such a path may carry again soon: it did not break once more when it was tried
      *  again. */
     bool may_be_back() const;
+    /** Looks for what the peer said before it ended a path, if it has. From progress, when
+     *  no path is being gone through. */
+    void read_last_word();
     /** Brings those on that are broken. Not from a rail's callback. False if the
      *  peer has to be given up, which is said. */
     bool advance();
@@ -119,7 +122,6 @@ public:
 
 private:
     void advance(Path &path);
-    void read_last_word();
     void tear_down(Path &path);
     void begin_backoff(Path &path);
     static bool may_try(Path &path, sched::Nanos now);

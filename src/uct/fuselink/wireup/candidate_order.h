@@ -75,6 +75,10 @@ public:
     }
     /** Nothing is heard of its wire, or something is: the others first. */
     void set_silent(size_t at, bool silent) { entries_[at].silent = silent; }
+    /** Its datagrams arrive, or seem to, and its queue pair has failed: all others
+     *  first, from now on. */
+    void note_no_data(size_t at) { entries_[at].no_data = true; }
+    bool moves_no_data(size_t at) const { return entries_[at].no_data; }
     /** It is tried from now on. */
     void note_tried(size_t at)
     {
@@ -97,7 +101,7 @@ private:
     struct Entry {
         Candidate candidate;
         bool      tried;
-        bool      silent = false;
+        bool      silent = false, no_data = false;
     };
 
     /* size() if it is not there. */
@@ -111,10 +115,11 @@ private:
         }
         return size();
     }
-    std::tuple<bool, bool, bool, bool, bool> rank(size_t at) const
+    std::tuple<bool, bool, bool, bool, bool, bool> rank(size_t at) const
     {
-        const Candidate &candidate = entries_[at].candidate;
-        return {entries_[at].silent, at == last_, candidate.standby,
+        const Entry     &entry     = entries_[at];
+        const Candidate &candidate = entry.candidate;
+        return {entry.silent, entry.no_data, at == last_, candidate.standby,
                 candidate.routed_by_ip, candidate.far};
     }
 

@@ -10,8 +10,9 @@
 namespace fuselink {
 
 /**
- * What the kernel knows of the first connection to a peer, where that is a stream, and
- * what follows. Nothing else watches it: there are no messages yet, nor bulk data.
+ * What the kernel knows of the first connection to a peer, where that is a stream, and of
+ * each hello, and what follows. Nothing else watches them: there are no messages yet, nor
+ * bulk data.
  *
  * Reads no clock. One thread at a time (the worker's).
  */
@@ -45,8 +46,11 @@ public:
         begun_    = time;
         heard_    = heard_ == sched::Nanos() ? time : heard_;
         look_     = {};
-        answered_ = told_ = false;
+        answered_ = false;
+        hello_goes();
     }
+    /** A hello goes to the peer, the first or another one. */
+    void hello_goes() { told_ = false; }
 
     bool due(sched::Nanos now) const { return now >= look_; }
     /** The other kernel has answered. */

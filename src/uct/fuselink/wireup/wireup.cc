@@ -400,6 +400,7 @@ void Wireup::say_hello()
     wire::pack_rail_table(rails_.table(), table);
     message.insert(message.end(), table.begin(), table.end());
     channel_.send_first(std::move(message));
+    contact_.hello_goes();
 }
 
 void Wireup::on_hello(const wire::Hello &hello, const wire::RailTable &table)
@@ -517,8 +518,33 @@ void Wireup::watch_hello(sched::Nanos now)
     }
 }
 
+/* Datagrams between two NICs whose pair moves no data may arrive one way alone, which
+ * nobody tells before UCX's own limit of minutes. Each is left once: where no pair works,
+ * they are what there is. */
+void Wireup::leave_datagrams()
+{
+    CandidateOrder &order = candidates_.order();
+    if (broke_ || !channel_.taken() || !channel_.for_hellos() ||
+        order.moves_no_data(current_) ||
+        !lane_.moves_no_data(channel_.rail()->index(), channel_.remote())) {
+        return;
+    }
+    order.note_no_data(current_);
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        const auto &candidate = candidates_.at(i);
+        if (!order.moves_no_data(i) &&
+            has_link(*candidate.rail, candidate.remote.index)) {
+            lose(UCS_ERR_ENDPOINT_TIMEOUT);
+            return;
+        }
+    }
+}
+
 void Wireup::watch(sched::Nanos now)
 {
+    if (channel_.unseen() != 0) {
+        leave_datagrams();
+    }
     StreamState state;
     if (waits_for_contact()) {
         watch_contact(now);
@@ -622,25 +648,6 @@ void Wireup::run_deferred()
     }
     if (!conn_.failed()) {
         lane_.advance();
-        leave_datagrams();
-    }
-}
-
-/* Datagrams between two NICs whose pair moves no data may arrive one way alone, which
- * nobody tells before UCX's own limit of minutes: so over NICs that have not failed. */
-void Wireup::leave_datagrams()
-{
-    if (broke_ || !channel_.taken() || !channel_.for_hellos() ||
-        !lane_.moves_no_data(channel_.rail()->index(), channel_.remote())) {
-        return;
-    }
-    for (size_t i = 0; i < candidates_.size(); ++i) {
-        const auto &candidate = candidates_.at(i);
-        if (i != current_ && !endpoints_.moves_no_data(candidate.rail->index(),
-                                                       candidate.remote.index)) {
-            lose(UCS_ERR_ENDPOINT_TIMEOUT);
-            return;
-        }
     }
 }
 

@@ -154,8 +154,8 @@ private:
     bool waits_for_kernel() const
     {
         return channel_.taken() && !contact_.told() && !broke_ && !conn_.failed() &&
-               loss_.since == sched::Nanos() && channel_.ep() == ep_ &&
-               channel_.rail()->traits().stream && candidates_.size() > 1;
+               channel_.ep() == ep_ && channel_.rail()->traits().stream &&
+               candidates_.size() > 1;
     }
 
     void         watch_contact(sched::Nanos now);
