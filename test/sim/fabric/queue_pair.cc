@@ -307,6 +307,21 @@ void QueuePair::done(const std::shared_ptr<PairWork> &work, bool well)
     }
 }
 
+/* The other end answers nothing any more. What it has executed, and could not
+ * acknowledge, this NIC sends again for a while. */
+void QueuePair::miss_acknowledgement()
+{
+    if (posted.empty()) {
+        return;
+    }
+    world.time().after(world.profile().nic_patience,
+                       [pair = shared_from_this(), first = posted.front()] {
+        if (!pair->posted.empty() && pair->posted.front() == first) {
+            pair->fail(true);
+        }
+    });
+}
+
 void QueuePair::fail(bool tell)
 {
     if (state == State::Error) {
@@ -323,6 +338,10 @@ void QueuePair::fail(bool tell)
     }
     auto works = std::move(posted);
     posted.clear();
+    auto peer = other();
+    if (peer && peer->answers(*this)) {
+        peer->miss_acknowledgement();
+    }
     if (iface == nullptr) {
         return;
     }

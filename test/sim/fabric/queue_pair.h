@@ -50,6 +50,7 @@ struct QueuePair : std::enable_shared_from_this<QueuePair> {
     void post(std::shared_ptr<PairWork> work);
     /** All that was posted ends with an error, and nothing more is done, in
      *  either direction. `tell`: the program did not ask for it. */
+    void miss_acknowledgement();
     void fail(bool tell);
     /** A message is handed out. Puts of a lane that broke do not come again where its
      *  end of that could execute them yet. */

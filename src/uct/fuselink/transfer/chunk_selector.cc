@@ -110,8 +110,10 @@ TxDecision::Verdict ChunkSelector::without_candidates(const Transfer &transfer,
     const bool whole = paths_.any_usable();
     const bool begun = is_segment || transfer.rest() != transfer.length;
     /* Of a get that has begun the paths that carried it may be away: it is read
-     * anew only when none of them is to come back soon. */
-    if ((begun ? !recovery_.may_be_back() && transfers_.rests(transfer) :
+     * anew only when none of them is to come back soon. What is written waits for a
+     * path, whose recovery knows when there will be none. */
+    if (transfer.kind == Transfer::Kind::Get &&
+        (begun ? !recovery_.may_be_back() && transfers_.rests(transfer) :
                  !recovery_.active() || whole) &&
         !wireup_.leaves_out()) {
         return TxDecision::Verdict::Never;
