@@ -66,6 +66,7 @@ not_here=(
     'many.all_to_all.*' 'mixed.*'
     # They name TCP NICs.
     'devices.*' 'policy.*' 'rails.limits.foreign_transport'
+    'rails.limits.free_registration'
     # TCP that connects endpoint to endpoint. RDMA does nothing else.
     'connect_by_ep.*' '*.by_ep' '*.connect_ep.*'
     # Forged messages, which with TCP take the place of puts and gets.

@@ -29,6 +29,21 @@ void allow_files(int count)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Where no NIC registers memory: with any cost UCP would send long messages in pieces of
+ * 8 kB, each of them copied. */
+void free_registration(Session &)
+{
+    Domain domain;
+    REQUIRE(domain.attr().reg_cost.c == 0 && domain.attr().reg_cost.m == 0,
+            "registration over TCP costs %g s and %g s a byte",
+            domain.attr().reg_cost.c, domain.attr().reg_cost.m);
+    Worker      worker;
+    Iface       rails(domain, worker, "rails");
+    const auto &am = rails.attr().cap.am;
+    REQUIRE(am.max_zcopy > 7 * am.max_bcopy, "messages of %zu bytes at once, copies of %zu",
+            am.max_zcopy, am.max_bcopy);
+}
+
 /* Opens a second interface with every number of files that is too small for it,
  * and uses what there is then. The first has UCX's own machinery running, which
  * ends the process where it gets no file. */
@@ -315,6 +330,9 @@ std::vector<Case> limits_cases()
     cases.push_back(make("rails.limits.foreign_transport", foreign_transport));
     cases.back().log = {{Side::Active, "no rail of this process \\(tcp\\) "
                                        "reaches one of peer .*none known"}};
+
+    cases.push_back(make("rails.limits.free_registration", free_registration));
+    cases.back().passive = nullptr;
 
     Case alone     = make("rails.limits.one_process", one_process);
     alone.passive  = nullptr;

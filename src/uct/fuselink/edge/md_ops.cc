@@ -103,11 +103,14 @@ template <typename Attr> void fill_attr(const Md &md, Attr *attr)
     attr->max_reg                = ULONG_MAX;
 }
 
-/* A number for our own table costs nothing to speak of. With NICs their own
- * cost counts, for each. */
+/* What registration with the NICs costs, for each. An entry in our own table costs next to
+ * nothing and is told as nothing: UCP divides a constant cost by a difference of bandwidths
+ * that is negative for TCP (ucp_ep_config_get_zcopy_auto_thresh), so that it would copy
+ * messages in fragments of 8 kB for any, and sends 64 kB at once without, as over UCX's
+ * own TCP. */
 ucs_linear_func_t registration_cost(Md &md)
 {
-    ucs_linear_func_t cost = ucs_linear_func_make(100e-9, 0);
+    ucs_linear_func_t cost = ucs_linear_func_make(0, 0);
     for (unsigned slot = 0; slot < md.nics().count(); ++slot) {
         const ucs_linear_func_t &own = md.nics().md(slot).reg_cost();
         cost.c += own.c;
