@@ -40,6 +40,7 @@ void QueuePair::connect(uint32_t remote_number, Nic &remote_nic)
 {
     remote = remote_number;
     state  = State::Connected;
+    connected_at_ = world.time().now();
     out_   = std::make_shared<Channel>(world, nic, remote_nic,
                                        world.profile().nic_patience,
                                        world.profile().send_again / 20);
@@ -64,6 +65,12 @@ void QueuePair::post(std::shared_ptr<PairWork> work)
         has_messages = true;
     }
     has_data = has_data || work->length > 0;
+    if (has_data && !has_messages && fail_in == SIZE_MAX && world.breaks_again != 0 &&
+        world.broke_at != 0 && connected_at_ > world.broke_at) {
+        --world.breaks_again;
+        world.count(Count::BrokenAgain);
+        fail_in = world.again_after;
+    }
     if (work->kind == PairWork::Kind::Message && work->am_id == kNoticeId &&
         !has_messages && is_proved() && other() && other()->is_proved() &&
         world.holds_notice()) {
@@ -329,6 +336,7 @@ void QueuePair::fail(bool tell)
     }
     world.journal().note("queue pair fails", process.index(), number, tell);
     state = State::Error;
+    world.broke_at = tell ? world.time().now() : world.broke_at;
     if (out_ && late_by != 0 && tell) {
         lingers_ = true;
         out_->on_give_up = nullptr;

@@ -82,6 +82,7 @@ struct QueuePair : std::enable_shared_from_this<QueuePair> {
     bool is_proved() const;
 
 private:
+    Instant connected_at_ = 0;
     void note_lane(uint8_t id, const std::vector<uint8_t> &message);
     void send_bytes(const std::shared_ptr<PairWork> &work);
     void arrive(const std::shared_ptr<PairWork> &work, size_t offset,

@@ -271,6 +271,10 @@ void Stream::put_begins(unsigned side)
     } else if (is_again && world.silence_again != 0) {
         world.count(Count::SilentAgain);
         fall_silent(side, std::exchange(world.silence_again, 0));
+    } else if (is_again && world.breaks_again != 0 && reset_in[side] == SIZE_MAX) {
+        --world.breaks_again;
+        world.count(Count::BrokenAgain);
+        reset_after(side, 1 + world.again_after);
     }
 }
 

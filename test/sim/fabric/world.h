@@ -32,7 +32,7 @@ enum class Count : unsigned {
     Stops, Deaths, Leaves, EpsClosed, PeersFailed, /* ends */
     OpsFailed, BadKeys, Slept,
     PathsBroken, PathsMended, LanesFailed, LanesMoved, Warnings, /* said by fuselink */
-    NoticesHeld, NoticesSilenced, SilentAgain, HeldBack, PutsAgain, DatagramErrors, QuickPuts, /* at a moment */
+    NoticesHeld, NoticesSilenced, SilentAgain, BrokenAgain, HeldBack, PutsAgain, DatagramErrors, QuickPuts, /* at a moment */
     Kept, FromEnds, /* messages: kept by users, sent from completions */
     GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
     CopiesOut, CopiesIn, CopiesShort, CopiesBetween, AgentRounds, CopiesFailed, /* of GPUs */
@@ -154,6 +154,13 @@ public:
 
     /** The first NIC fell silent; 0: none has. */
     Instant lost_at = 0;
+
+    /** So many bulk connections that are made in place of one that broke break, too,
+     *  after so many bytes. */
+    unsigned breaks_again = 0;
+    size_t   again_after  = 0;
+    /** A queue pair did, last. */
+    Instant  broke_at     = 0;
 
     /** So many notices of bulk connections from now on one is held back, until what
      *  it tells of is acknowledged, and then its connection breaks. */

@@ -86,6 +86,10 @@ void Faults::happen(const Fault &fault)
         world_.time().after(fault.time, [&nic] { nic.jitter = 0; });
         break;
     case F::BreakBulk:
+        if (scenario_.breaks_again) {
+            world_.breaks_again = 1; /* after three the bytes are blamed */
+            world_.again_after  = fault.amount % 20'000;
+        }
         break_connection(fault, true, kMicrosecond);
         break;
     case F::BreakAny:

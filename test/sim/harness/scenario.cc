@@ -468,6 +468,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
         draw_long_silence(s);
         draw_again(seed, cuts, s);
     }
+    s.breaks_again = s.nics == 1 && wires != Wires::Ud && Random(seed, 85).one_in(2);
     draw_lanes(seed, s);
     return s;
 }

@@ -121,6 +121,7 @@ struct Scenario {
     /* Before all is calm, as from a job whose last messages have just arrived: what the
      * library itself tells its peers then may meet one that has gone. */
     bool        leaves_at_once = false;
+    bool        breaks_again = false; /* the only path, when it is back */
     bool        loses_nic = false; /* one of several, and no other fault */
     bool        rests = false; /* at the end one is not looked at until others flush */
     bool        heavy = false;   /* some puts are so long that receivers are asked */

@@ -62,7 +62,7 @@ void MessageLane::start(uint8_t own, uint8_t remote)
                                         *chosen->remote, QueuePair::Use::Lane,
                                         ++turn_);
     pair_->ask();
-    if (pair_->refused()) {
+    if (pair_ && pair_->refused()) {
         settled();
     }
 }
@@ -129,7 +129,15 @@ void MessageLane::on_step(const wire::RailAddr       &message,
     ucs_status_t status = pair_->on_message(message, address);
     if (status != UCS_OK) {
         conn_.fail(status);
-    } else if (waited_for() && pair_->settled()) {
+    } else {
+        settle_pair();
+    }
+}
+
+/* What it said may have broken the lane, and retired it. */
+void MessageLane::settle_pair()
+{
+    if (pair_ && waited_for() && pair_->settled()) {
         settled();
     }
 }
@@ -158,9 +166,7 @@ void MessageLane::advance()
     }
     if (pair_) {
         pair_->advance();
-        if (waited_for() && pair_->settled()) {
-            settled();
-        }
+        settle_pair();
     }
 }
 

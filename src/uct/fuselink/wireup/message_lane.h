@@ -80,6 +80,7 @@ private:
     bool asks() const;
     void decline(uint8_t own, uint8_t remote);
     void settled();
+    void settle_pair();
     bool waited_for() const { return channel_.has(ControlChannel::kWiring); }
 
     Connection                &conn_;
