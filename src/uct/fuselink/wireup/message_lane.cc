@@ -103,7 +103,9 @@ void MessageLane::on_step(const wire::RailAddr       &message,
         }
         return;
     }
-    if (pair_ && !asks() && step == wire::LinkStep::Ask && waited_for()) {
+    if (pair_ && !asks() && step == wire::LinkStep::Ask &&
+        (waited_for() || (!pair_->meant(message) && pair_->settled() &&
+                          !pair_->ready()))) {
         retire(); /* the peer has lost its end, and asks for another */
     }
     if (!pair_ && step == wire::LinkStep::Ask) {
@@ -122,6 +124,9 @@ void MessageLane::on_step(const wire::RailAddr       &message,
                                             message.turn);
     }
     if (!pair_ || !pair_->meant(message)) {
+        if (step == wire::LinkStep::Ask) { /* it waits for an answer */
+            QueuePair::decline(conn_, message);
+        }
         ucs_debug("fuselink: peer %016lx wants a lane that is not ours",
                   conn_.uuid());
         return;
