@@ -50,7 +50,6 @@ struct QueuePair : std::enable_shared_from_this<QueuePair> {
     void post(std::shared_ptr<PairWork> work);
     /** All that was posted ends with an error, and nothing more is done, in
      *  either direction. `tell`: the program did not ask for it. */
-    void miss_acknowledgement();
     void fail(bool tell);
     /** A message is handed out. Puts of a lane that broke do not come again where its
      *  end of that could execute them yet. */
@@ -82,7 +81,7 @@ struct QueuePair : std::enable_shared_from_this<QueuePair> {
     bool is_proved() const;
 
 private:
-    Instant connected_at_ = 0;
+    void miss_acknowledgement();
     void note_lane(uint8_t id, const std::vector<uint8_t> &message);
     void send_bytes(const std::shared_ptr<PairWork> &work);
     void arrive(const std::shared_ptr<PairWork> &work, size_t offset,
@@ -95,6 +94,7 @@ private:
     bool answers(const QueuePair &asker) const;
 
     bool                      lingers_ = false;
+    Instant                   connected_at_ = 0;
     std::shared_ptr<Channel>  out_;
     std::shared_ptr<PairWork> held_; /* a notice that is not sent */
 };

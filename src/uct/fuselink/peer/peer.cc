@@ -45,7 +45,9 @@ Peer::~Peer()
 
 void Peer::run_deferred()
 {
-    bulk_.read_last_word(); /* before anything is written to it */
+    if (ucs_unlikely(bulk_.take_ended())) {
+        wireup_.read_last_word();
+    }
     wireup_.run_deferred();
     if (ucs_unlikely(ops_.any_lost()) && !failed() && !wireup_.lane_broken()) {
         rma_.ask_again();

@@ -215,8 +215,8 @@ public:
      *  brings those on that broke, and looks for room. Not from a rail's
      *  callback. False if no path remains. */
     bool run_deferred();
-    /** What the peer said before it ended a path is read. From progress. */
-    void read_last_word() { recovery_.read_last_word(); }
+    /** The peer has ended a path that is a stream, since this was asked last. */
+    bool take_ended() { return recovery_.take_ended(); }
 
     /* How it ends: the peer has failed. */
 

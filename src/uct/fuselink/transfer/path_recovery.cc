@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 namespace fuselink {
 namespace {
@@ -80,23 +79,6 @@ void PathRecovery::break_silent(Path &path)
     if (path.usable()) {
         path.recovery.silent = true;
         break_path(path, UCS_ERR_ENDPOINT_TIMEOUT);
-    }
-}
-
-/* A peer that leaves has said so over its lane, before its end of a path broke. What is
- * written to it now has its kernel reset the lane, and UCX drops what was not read. */
-void PathRecovery::read_last_word()
-{
-    if (!std::exchange(ended_, false)) {
-        return;
-    }
-    uint64_t drained = 0; /* a NIC may have several paths */
-    for (auto &path : paths_) {
-        const uint64_t bit = uint64_t{1} << path->rail.poll_hello_index();
-        if (path->rail.traits().stream && !(drained & bit)) {
-            drained |= bit;
-            endpoints_.poller().drain(path->rail.poll_hello_index());
-        }
     }
 }
 

@@ -11,6 +11,8 @@
 #include "pump.h"
 #include "rx_paths.h"
 
+#include <utility>
+
 namespace fuselink {
 
 /**
@@ -88,9 +90,8 @@ public:
     /** Such a path may carry again soon: it did not break once more when it was tried
      *  again. */
     bool may_be_back() const;
-    /** Looks for what the peer said before it ended a path, if it has. From progress, when
-     *  no path is being gone through. */
-    void read_last_word();
+    /** The other end of a stream has ended one, since this was asked last. */
+    bool take_ended() { return std::exchange(ended_, false); }
     /** Brings those on that are broken. Not from a rail's callback. False if the
      *  peer has to be given up, which is said. */
     bool advance();
@@ -135,7 +136,7 @@ private:
     Listener      &listener_;
     Pump          &pump_;
     unsigned       broken_ = 0; /* paths that broke */
-    bool           ended_  = false; /* of these a stream, just now, not by us */
+    bool           ended_  = false; /* see take_ended() */
 };
 
 } // namespace fuselink

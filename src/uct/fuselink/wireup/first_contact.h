@@ -4,6 +4,7 @@
 
 #include "../host/stream_control.h"
 #include "../sched/units.h"
+#include "connect_timer.h"
 
 #include <cstdint>
 
@@ -30,7 +31,7 @@ public:
     static constexpr sched::Nanos kKernel = sched::Nanos::millis(400);
     /** The same for its program, which may take its time; but what it answers may be
      *  lost, and one more connection does no harm. */
-    static constexpr sched::Nanos kProgram = sched::Nanos::seconds(2);
+    static constexpr sched::Nanos kProgram = ConnectTimer::kPatience;
     /** After so long the kernel is asked by another connection, where no other NIC is
      *  left: the same one asks ever more rarely, and its question may be forgotten
      *  there. */
@@ -52,6 +53,8 @@ public:
     /** A hello goes to the peer, the first or another one. */
     void hello_goes() { told_ = false; }
 
+    /** The last connection was begun then. */
+    sched::Nanos begun() const { return begun_; }
     bool due(sched::Nanos now) const { return now >= look_; }
     /** The other kernel has answered. */
     bool answered() const { return answered_; }

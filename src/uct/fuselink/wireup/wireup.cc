@@ -94,11 +94,11 @@ ucs_status_t Wireup::connect_now(bool may_wait)
             may_wait = true; /* it may be back: nobody has refused */
             continue;
         }
-        since_              = host_.now();
-        ucs_status_t status = endpoints_.create(candidate.rail->hello(),
-                                                candidate.remote, ep);
+        const sched::Nanos since  = host_.now();
+        const ucs_status_t status =
+            endpoints_.create(candidate.rail->hello(), candidate.remote, ep);
         if (status == UCS_OK) {
-            use(ep);
+            use(ep, since);
             return UCS_OK;
         }
         ucs_debug("fuselink: no connection over %s: %s",
@@ -202,11 +202,11 @@ ucs_status_t Wireup::give_up()
 }
 
 /* The lane is `ep`, for the candidate that current_ says. */
-void Wireup::use(uct_ep_h ep)
+void Wireup::use(uct_ep_h ep, sched::Nanos since)
 {
     const auto &candidate = candidates_.at(current_);
     ep_      = ep;
-    contact_.begin(since_);
+    contact_.begin(since);
     channel_.open(ep, *candidate.rail, candidate.remote.index,
                   ControlChannel::limits_of(candidate.rail->hello()));
     say_hello();
@@ -290,7 +290,7 @@ void Wireup::try_another()
 /* Perhaps it connects yet. */
 void Wireup::set_aside()
 {
-    fallbacks_.keep({current_, ep_, since_});
+    fallbacks_.keep({current_, ep_, contact_.begun()});
     leave();
 }
 
@@ -306,8 +306,7 @@ void Wireup::fall_back()
         set_aside();
     }
     current_ = fallback->candidate;
-    since_   = fallback->since;
-    use(fallback->ep);
+    use(fallback->ep, fallback->since);
 }
 
 void Wireup::on_first_taken()
@@ -605,12 +604,17 @@ bool Wireup::may_have_left()
         return true;
     }
     leaves_until_ = {};
+    read_last_word();
+    return conn_.failed();
+}
+
+void Wireup::read_last_word()
+{
     for (const auto &rail : rails_.list()) {
         if (rail->traits().stream) {
             endpoints_.poller().drain(rail->poll_hello_index());
         }
     }
-    return conn_.failed();
 }
 
 void Wireup::run_deferred()

@@ -101,6 +101,10 @@ public:
     /** There was a lane once, and none is to be had any more: why; else UCS_OK. */
     ucs_status_t lost() const { return given_up_; }
 
+    /** The peer has ended a stream. If it leaves, it has said so over its lane before: what
+     *  is written to it now has its kernel reset the lane, and UCX drops what was not
+     *  read. From progress. */
+    void read_last_word();
     /** Does what could not be done at once. From progress. */
     void run_deferred();
 
@@ -181,7 +185,7 @@ private:
                (remote >= wire::kMaxRails || (peer_down_ >> remote & 1) == 0);
     }
     ucs_status_t give_up();
-    void         use(uct_ep_h ep);
+    void         use(uct_ep_h ep, sched::Nanos since);
     void         leave();
     void         set_aside();
     void         lose(ucs_status_t status, bool told = false);
@@ -205,7 +209,6 @@ private:
     Candidates      candidates_;
     size_t          current_ = 0;
     uct_ep_h        ep_      = nullptr; /* on which the hello goes, or went */
-    sched::Nanos    since_;             /* it was begun */
     FirstContact    contact_;           /* where that is the first */
     bool            broke_   = false;   /* the lane, and there is no other yet */
     bool            told_    = false;   /* inside on_resume() */
