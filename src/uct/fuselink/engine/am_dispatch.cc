@@ -147,6 +147,7 @@ ucs_status_t AmDispatch::on_control(void *arg, void *data, size_t length,
     if (peer == nullptr) {
         ucs_debug("fuselink: control message %d of unknown session %u of "
                   "peer %016lx", header.type, header.session, header.sender);
+        dispatch->peers_.on_stray(header);
         return UCS_OK;
     }
     if (header.type == static_cast<uint8_t>(wire::ControlType::User)) {

@@ -60,8 +60,31 @@ void PeerTable::reject(const wire::Hello &hello, const wire::RailTable &table)
     if ((hello.header.flags & wire::kHelloResume) == 0) {
         return; /* late */
     }
-    gone_.push_back(make_(table.uuid, hello.receiver, wire::kNoToken));
-    gone_.back()->reject(hello, table);
+    reject(hello.header.session, hello.receiver, table);
+}
+
+void PeerTable::reject(uint32_t theirs, uint32_t ours,
+                       const wire::RailTable &table)
+{
+    gone_.push_back(make_(table.uuid, ours, wire::kNoToken));
+    gone_.back()->reject(theirs, table);
+}
+
+void PeerTable::on_stray(const wire::ControlHeader &header)
+{
+    const auto *ended = ended_.find(header.sender, header.session);
+    switch (static_cast<wire::ControlType>(header.type)) {
+    case wire::ControlType::Seen: /* what else comes may have been on its way */
+        if (ended != nullptr && (header.flags & wire::kSeenAsk) != 0) {
+            reject(ended->theirs, ended->ours, ended->table);
+        }
+        return;
+    case wire::ControlType::Goodbye:
+        ended_.forget(header.sender, header.session);
+        return;
+    default:
+        return;
+    }
 }
 
 /* Only from run_deferred(): no code of a peer is on the stack. */
@@ -69,6 +92,9 @@ void PeerTable::bury(Peer *peer)
 {
     std::erase(deferred_, peer);
     tokens_.release(peer->token());
+    if (peer->peer_session() != 0 && !peer->has_left()) {
+        ended_.add(peer->peer_session(), peer->session(), peer->table());
+    }
     auto it = peers_.find(peer->uuid());
     if (it != peers_.end() && it->second.get() == peer) {
         peers_.erase(it);

@@ -10,6 +10,7 @@
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "../wire/messages.h"
+#include "ended_connections.h"
 #include "token_table.h"
 
 #include <functional>
@@ -46,6 +47,9 @@ public:
     /** A hello has come; untrusted but for its header's layout. */
     void on_hello(const wire::ControlHeader &header, const void *data,
                   size_t length);
+    /** A control message of a connection that is not there (any more). Who asks
+     *  is told. */
+    void on_stray(const wire::ControlHeader &header);
 
     /** The connection that we have told a peer to call so; null if it is gone. */
     Peer *find_token(wire::Token token) const { return tokens_.find(token); }
@@ -105,6 +109,7 @@ private:
     Peer *add(uint64_t uuid);
     void  retire(Peers::iterator it);
     void  reject(const wire::Hello &hello, const wire::RailTable &table);
+    void  reject(uint32_t theirs, uint32_t ours, const wire::RailTable &table);
     void  bury(Peer *peer);
     void  end_all();
 
@@ -116,6 +121,7 @@ private:
     std::vector<Peer *> watched_; /* used again and again */
     uint32_t            last_session_ = 0;
     TokenTable          tokens_;
+    EndedConnections    ended_;
 };
 
 } // namespace fuselink

@@ -77,6 +77,10 @@ public:
 
     /** The peer's number for the connection; 0: it has not said hello. */
     uint32_t peer_session() const { return wireup_.peer_session(); }
+    /** Its rails, once it has said hello. */
+    const wire::RailTable &table() const { return bulk_.table(); }
+    /** The peer knows that this connection is over. */
+    bool has_left() const { return teardown_.peer_left(); }
     /** Has a lane of messages, or will have one soon. */
     bool     connected() const { return channel_.connected(); }
 
@@ -169,9 +173,9 @@ public:
     void on_hello_late();
     /** This is a connection that the peer believes to have: it is told that there
      *  is none. For nothing else. */
-    void reject(const wire::Hello &hello, const wire::RailTable &table)
+    void reject(uint32_t peer_session, const wire::RailTable &table)
     {
-        wireup_.on_rejected(hello, table);
+        wireup_.on_rejected(peer_session, table);
         fail_as_told(UCS_ERR_CONNECTION_RESET);
     }
     /** Fails because the peer itself has given this connection up. */

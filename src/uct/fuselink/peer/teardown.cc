@@ -10,6 +10,8 @@ namespace {
  * to tell it, which may hear of nothing: where a NIC was silent, one side can find
  * that out and the other just not. */
 constexpr sched::Nanos kLeaveTime = sched::Nanos::seconds(10);
+/* A kernel that has not acknowledged the last word by then is behind a silent wire. */
+constexpr sched::Nanos kHearTime = sched::Nanos::millis(500);
 /* What a dead peer's kernel still has to send comes without such a pause. */
 constexpr sched::Nanos kQuietTime = sched::Nanos::millis(500);
 
@@ -33,7 +35,7 @@ bool Teardown::on_lane_error(uct_ep_h ep)
     if (!close_lane_.on_error(ep)) {
         return false;
     }
-    goodbye_.said = goodbye_.said_stopped = false;
+    unsay();
     conn_.defer();
     return true;
 }
@@ -41,7 +43,7 @@ bool Teardown::on_lane_error(uct_ep_h ep)
 void Teardown::on_channel_broken(ucs_status_t status)
 {
     channel_failure_.broken = true;
-    goodbye_.said = goodbye_.said_stopped = false;
+    unsay();
     if (!conn_.failed()) {
         channel_failure_.status = status;
         note_open();
@@ -52,7 +54,7 @@ void Teardown::on_channel_broken(ucs_status_t status)
 void Teardown::say_again()
 {
     channel_failure_.broken = must_tell_ = true;
-    goodbye_                = {};
+    unsay();
 }
 
 void Teardown::note_open()
@@ -88,6 +90,7 @@ void Teardown::begin()
     say_why();
     begun_      = true;
     until_      = host_.now() + kLeaveTime;
+    unsay();
     /* One that has said hello and had no answer: nothing else tells it. */
     const bool unanswered = wireup_.peer_session() != 0 && !channel_.taken();
     must_tell_  = must_tell_ || bulk_.serving() != 0 || unanswered;
@@ -158,7 +161,40 @@ bool Teardown::take_leave()
     uct_ep_h ep         = close_lane_.ep() != nullptr ? close_lane_.ep() :
                                                         channel_.ep();
     ucs_status_t status = uct_ep_flush(ep, 0, nullptr);
-    return status != UCS_INPROGRESS && status != UCS_ERR_NO_RESOURCE;
+    if (status != UCS_INPROGRESS && status != UCS_ERR_NO_RESOURCE &&
+        is_heard(ep)) {
+        return true;
+    }
+    if (host_.now() - goodbye_.since > kHearTime) {
+        leave_lane();
+    }
+    return false;
+}
+
+/* As far as this kernel tells. */
+bool Teardown::is_heard(uct_ep_h ep) const
+{
+    StreamState state;
+    return !host_.streams().look(ep, state) ||
+           (state.phase == StreamState::Phase::Established ?
+                state.unacked.is_zero() :
+                state.phase == StreamState::Phase::Closed);
+}
+
+/* The next one is another. */
+void Teardown::leave_lane()
+{
+    if (close_lane_.ep() != nullptr) {
+        close_lane_.close();
+    } else {
+        channel_failure_.broken = true;
+    }
+    unsay();
+}
+
+void Teardown::unsay()
+{
+    goodbye_ = {false, false, host_.now()};
 }
 
 /* False if it could not be said, now or (Theirs::gone) at all. */
@@ -168,11 +204,14 @@ bool Teardown::say_goodbye(bool stopped)
     if (ep == nullptr) {
         return false;
     }
-    goodbye_.said         = true; /* unless the lane fails in the call */
-    goodbye_.said_stopped = stopped;
+    const sched::Nanos since = goodbye_.since;
+    goodbye_ = {true, stopped, host_.now()}; /* unless the lane fails in the call */
     if (!send_goodbye(ep, (stopped ? wire::kGoodbyeStopped : 0) |
                               (bulk_.broken() ? wire::kGoodbyeBroken : 0))) {
-        goodbye_.said = goodbye_.said_stopped = false;
+        goodbye_ = {false, false, since};
+        if (host_.now() - since > kHearTime) {
+            leave_lane(); /* it does not connect, or takes nothing */
+        }
     }
     return goodbye_.said;
 }

@@ -80,6 +80,8 @@ public:
     /** Nothing is said any more. */
     void abandon();
     bool abandoned() const { return abandoned_; }
+    /** The peer knows that the connection is over. */
+    bool peer_left() const { return theirs_.left; }
     /** The peer is known to write nothing here any more. */
     bool peer_stopped() const { return theirs_.stopped || theirs_.gone; }
 
@@ -97,8 +99,9 @@ private:
         ucs_status_t status = UCS_OK;
     };
     struct Goodbye { /* ours */
-        bool said         = false;
-        bool said_stopped = false;
+        bool         said         = false;
+        bool         said_stopped = false;
+        sched::Nanos since; /* it was said, or is tried to be, on this lane */
     };
     struct Silence { /* since bytes came last */
         sched::Nanos since;
@@ -109,6 +112,9 @@ private:
     void     say_why();
     void     tell_users();
     bool     take_leave();
+    bool     is_heard(uct_ep_h ep) const;
+    void     leave_lane();
+    void     unsay();
     bool     say_goodbye(bool stopped);
     bool     send_goodbye(uct_ep_h ep, int flags);
     uct_ep_h lane(sched::Nanos now);

@@ -475,6 +475,9 @@ void Wireup::on_resume(const wire::Hello &hello)
         told_   = true;
         channel_.outcome(UCS_ERR_CONNECTION_RESET); /* as if its rail said so */
         told_   = false;
+    } else if (has_not_come(hello)) {
+        prefer_ = {hello.to, hello.from};
+        lose(UCS_ERR_ENDPOINT_TIMEOUT);
     } else {
         lane_.stay(hello.to, hello.from);
     }
@@ -482,6 +485,19 @@ void Wireup::on_resume(const wire::Hello &hello)
      * is destroyed, which executes what comes late until then. */
     confirms_ = hello.header.lane;
     conn_.defer();
+}
+
+/* Our lane is new, of datagrams, and the peer's program, which runs, has not heard of it:
+ * what goes there does not come, or its acknowledgements do not, of which nobody tells
+ * before UCX's own limit of minutes. */
+bool Wireup::has_not_come(const wire::Hello &hello) const
+{
+    return loss_.since != sched::Nanos() && !broke_ && channel_.taken() &&
+           channel_.for_hellos() && !channel_.rail()->traits().stream &&
+           wire::lane_before(hello.heard, channel_.lane()) &&
+           (hello.to != channel_.rail()->index() ||
+            hello.from != channel_.remote()) &&
+           host_.now() - contact_.begun() > ConnectTimer::kImpatience;
 }
 
 /* First contact, by a stream. */

@@ -51,9 +51,9 @@ public:
 
     void on_hello(const wire::Hello &hello, const wire::RailTable &table);
     /** Only so much is learned from it as an answer needs. */
-    void on_rejected(const wire::Hello &hello, const wire::RailTable &table)
+    void on_rejected(uint32_t peer_session, const wire::RailTable &table)
     {
-        heard_.session = hello.header.session;
+        heard_.session = peer_session;
         candidates_.add(table);
     }
     void on_lane_step(const wire::RailAddr       &message,
@@ -80,9 +80,14 @@ public:
     }
     /** Links of our NICs have changed, or of the peer's, as it says. */
     void on_carrier();
+    /** What comes by a NIC tells that it has a link, again perhaps: what says that it
+     *  has none has waited for it. */
     void on_peer_carrier(uint16_t down)
     {
         peer_down_ = down;
+        if (heard_.remote < wire::kMaxRails) {
+            peer_down_ &= static_cast<uint16_t>(~(1u << heard_.remote));
+        }
         on_carrier();
     }
     /** The lane is no more, and its endpoint not yet destroyed. */
@@ -193,6 +198,7 @@ private:
     void         next();
     bool         may_have_left();
     void         on_resume(const wire::Hello &hello);
+    bool         has_not_come(const wire::Hello &hello) const;
     void         fall_back();
     void         learn(const wire::Hello &hello, const wire::RailTable &table);
     void         say_hello();
