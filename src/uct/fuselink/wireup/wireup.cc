@@ -7,13 +7,6 @@
 namespace fuselink {
 namespace {
 
-/* Without a lane, candidates are tried in rounds. The pauses between become longer, up
- * to this: UCX prints a line for each candidate that refuses. */
-constexpr sched::Nanos kLongestPause = sched::Nanos::seconds(1);
-/* A peer whose host refuses all of them for so long is no more; */
-constexpr sched::Nanos kRefused = sched::Nanos::millis(500);
-/* and after so long, if not even that. */
-constexpr sched::Nanos kSilent = sched::Nanos::seconds(30);
 /* The last word of a peer that leaves, on one NIC, may come so much later than the end of
  * its stream on another. */
 constexpr sched::Nanos kMayHaveLeft = sched::Nanos::millis(2);
@@ -26,7 +19,7 @@ Wireup::Wireup(Connection &conn, Endpoints &endpoints, ControlChannel &channel,
     : conn_(conn), endpoints_(endpoints), channel_(channel), order_(order),
       bulk_(bulk), rails_(rails), host_(host), timer_(timer),
       candidates_(rails, host.network(), conn.uuid()),
-      fallbacks_(conn, endpoints),
+      fallbacks_(conn, endpoints), search_(candidates_, fallbacks_, host),
       lane_(conn, channel, endpoints, rails, bulk.table())
 {
 }
@@ -90,7 +83,7 @@ ucs_status_t Wireup::connect_now(bool may_wait)
         const auto &candidate = candidates_.at(current_);
         uct_ep_h    ep        = nullptr;
         order.note_tried(current_);
-        if (!has_link(*candidate.rail, candidate.remote.index)) {
+        if (!search_.has_link(candidate)) {
             may_wait = true; /* it may be back: nobody has refused */
             continue;
         }
@@ -118,77 +111,14 @@ ucs_status_t Wireup::no_answer() const
     return UCS_ERR_UNREACHABLE;
 }
 
-/* No candidate is left to be tried. What refuses now may be back soon, and what does
- * not answer may yet. */
+/* No candidate is left to be tried. */
 ucs_status_t Wireup::none_left()
 {
-    const sched::Nanos now = host_.now();
-    if (search_.since == sched::Nanos()) {
-        search_.since = now;
-    }
-    if (search_.again == sched::Nanos()) {
-        search_.again = std::min(now + search_.pause,
-                                 search_.since + patience());
-        search_.pause = std::min(search_.pause * 2, kLongestPause);
-    } else if (now >= search_.again) {
-        const sched::Nanos time = now - search_.since;
-        if (is_hopeless(time)) {
-            return give_up();
-        }
-        if (time < (loss_.since == sched::Nanos() ? kRefused : kSilent)) {
-            begin_round();
-        }
+    if (!search_.go_on(loss_.since == sched::Nanos())) {
+        return give_up();
     }
     conn_.defer();
     return UCS_OK;
-}
-
-/* All may be tried again, but for those that are being tried. A kernel that is not
- * answered asks ever more rarely, the last time after 15 s and then after 31, and a NIC
- * may be back in between: so those begin anew. */
-void Wireup::begin_round()
-{
-    search_.again = sched::Nanos();
-    fallbacks_.close_if([this](const FallbackEps::Fallback &each) {
-        StreamState state;
-        return host_.now() - each.since > ConnectTimer::kKernel &&
-               host_.streams().look(each.ep, state) &&
-               state.phase == StreamState::Phase::Connecting;
-    });
-    CandidateOrder &order = candidates_.order();
-    order.restart(candidates_.size());
-    for (size_t i = 0; i < candidates_.size(); ++i) {
-        if (fallbacks_.has(i)) {
-            order.note_tried(i);
-        }
-    }
-}
-
-/* So long candidates are tried. Without a link nobody refuses. */
-sched::Nanos Wireup::patience() const
-{
-    bool silent = !fallbacks_.empty();
-    for (size_t i = 0; i < candidates_.size(); ++i) {
-        silent = silent || !has_link(*candidates_.at(i).rail,
-                                     candidates_.at(i).remote.index);
-    }
-    return silent ? kSilent : kRefused;
-}
-
-/* After so long without an answer. Where a kernel has answered, the program there may
- * just not look yet. Datagrams tell nothing of that, so at first they are waited for. */
-bool Wireup::is_hopeless(sched::Nanos time) const
-{
-    bool waits = false;
-    fallbacks_.for_each_silent([&](const FallbackEps::Fallback &silent) {
-        StreamState state;
-        if (host_.streams().look(silent.ep, state)) {
-            waits |= state.phase == StreamState::Phase::Established;
-        } else {
-            waits |= loss_.since == sched::Nanos();
-        }
-    });
-    return !waits && time >= patience();
 }
 
 ucs_status_t Wireup::give_up()
@@ -262,7 +192,7 @@ void Wireup::lose(ucs_status_t status, bool told)
     if (channel_.taken() && loss_.since == sched::Nanos()) {
         loss_ = {host_.now(), status, channel_.rail(), channel_.remote(),
                  channel_.peer_lane(), told};
-        search_.since = loss_.since;
+        search_.begin(loss_.since);
         ucs_debug("fuselink: rail %s, over which messages go to peer %016lx, "
                   "breaks: %s", channel_.rail()->name().c_str(), conn_.uuid(),
                   ucs_status_string(status));
@@ -313,7 +243,7 @@ void Wireup::on_first_taken()
 {
     name_silent();
     if (loss_.since == sched::Nanos()) {
-        search_ = {};
+        search_.end();
     }
     if (heard_.table) {
         start_lane();
@@ -342,8 +272,8 @@ void Wireup::on_seen()
     loss_.rail->health.messages_moved(
         {conn_.uuid(), channel_.rail()->index(), channel_.rail()->name()},
         loss_.status, loss_.since, host_.now());
-    loss_   = {};
-    search_ = {};
+    loss_ = {};
+    search_.end();
 }
 
 /* Another one was answered. */
@@ -513,11 +443,12 @@ void Wireup::watch_contact(sched::Nanos now)
     const sched::Nanos unanswered = contact_.unanswered(now);
     if (verdict == Verdict::TryAnother) {
         try_another();
-    } else if (unanswered > kSilent && is_hopeless(unanswered)) {
+    } else if (LaneSearch::is_long(unanswered) &&
+               search_.is_hopeless(unanswered, loss_.since == sched::Nanos())) {
         conn_.fail(no_answer());
     } else if (verdict == Verdict::BeginAnew) {
         set_aside();
-        begin_round();
+        search_.begin_round();
         conn_.defer(); /* connects */
     }
 }
@@ -546,9 +477,7 @@ void Wireup::leave_datagrams()
     }
     order.note_no_data(current_);
     for (size_t i = 0; i < candidates_.size(); ++i) {
-        const auto &candidate = candidates_.at(i);
-        if (!order.moves_no_data(i) &&
-            has_link(*candidate.rail, candidate.remote.index)) {
+        if (!order.moves_no_data(i) && search_.has_link(candidates_.at(i))) {
             lose(UCS_ERR_ENDPOINT_TIMEOUT);
             return;
         }
@@ -567,7 +496,7 @@ void Wireup::watch(sched::Nanos now)
         watch_hello(now);
     }
     if (loss_.since != sched::Nanos() && is_unanswered() &&
-        now - search_.since > kSilent &&
+        search_.lasts_long() &&
         !(host_.streams().look(ep_, state) &&
           state.phase == StreamState::Phase::Established)) {
         given_up_ = loss_.status;
@@ -578,14 +507,13 @@ void Wireup::watch(sched::Nanos now)
 void Wireup::on_carrier()
 {
     if (channel_.has(ControlChannel::kConnecting) && !broke_ &&
-        search_.since != sched::Nanos()) {
-        search_.since = host_.now(); /* what was in vain may work now */
-        begin_round();
+        search_.begun()) {
+        search_.begin_anew();
         conn_.defer();
     }
     if (channel_.ep() != nullptr && channel_.taken() &&
         channel_.rail()->traits().stream &&
-        !has_link(*channel_.rail(), channel_.remote())) {
+        !search_.has_link(*channel_.rail(), channel_.remote())) {
         on_silent();
     }
 }

@@ -16,6 +16,7 @@
 #include "connect_timer.h"
 #include "fallback_eps.h"
 #include "first_contact.h"
+#include "lane_search.h"
 #include "message_lane.h"
 
 #include <cstdint>
@@ -84,10 +85,10 @@ public:
      *  has none has waited for it. */
     void on_peer_carrier(uint16_t down)
     {
-        peer_down_ = down;
         if (heard_.remote < wire::kMaxRails) {
-            peer_down_ &= static_cast<uint16_t>(~(1u << heard_.remote));
+            down &= static_cast<uint16_t>(~(1u << heard_.remote));
         }
+        search_.set_peer_down(down);
         on_carrier();
     }
     /** The lane is no more, and its endpoint not yet destroyed. */
@@ -145,11 +146,6 @@ private:
         uint8_t      heard  = 0;       /* the last lane of the peer's by then */
         bool         told   = false;   /* the peer has lost its own before */
     };
-    struct Search { /* for a lane, which may take several rounds */
-        sched::Nanos since; /* 0: nothing has failed */
-        sched::Nanos again; /* the next round begins; 0: this one is not over */
-        sched::Nanos pause = sched::Nanos::millis(200); /* before that */
-    };
 
     bool waits_for_contact() const
     {
@@ -180,15 +176,7 @@ private:
     };
     ucs_status_t connect_now(bool may_wait);
     ucs_status_t none_left();
-    void         begin_round();
     ucs_status_t no_answer() const;
-    sched::Nanos patience() const;
-    bool         is_hopeless(sched::Nanos time) const;
-    bool         has_link(const Rail &rail, uint8_t remote) const
-    {
-        return rail.carrier &&
-               (remote >= wire::kMaxRails || (peer_down_ >> remote & 1) == 0);
-    }
     ucs_status_t give_up();
     void         use(uct_ep_h ep, sched::Nanos since);
     void         leave();
@@ -222,12 +210,11 @@ private:
     bool            ep_broke_ = false;  /* when it was not the lane any more */
     std::optional<uint8_t> confirms_;   /* see ControlChannel::confirm() */
     Loss            loss_;
-    Search          search_;
-    uint16_t        peer_down_ = 0; /* the peer's rails without a link */
     /* The peer's new lane goes over these rails, ours and its own. */
     std::optional<std::pair<uint8_t, uint8_t>> prefer_;
     ucs_status_t    given_up_ = UCS_OK;
     FallbackEps     fallbacks_;
+    LaneSearch      search_;
     MessageLane     lane_;
     Heard           heard_;
 };

@@ -1,0 +1,85 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "lane_search.h"
+
+#include "connect_timer.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+/* The pauses become longer, up to this: UCX prints a line for each candidate that
+ * refuses. */
+constexpr sched::Nanos kLongestPause = sched::Nanos::seconds(1);
+
+} // namespace
+
+/* What refuses now may be back soon, and what does not answer may yet. */
+bool LaneSearch::go_on(bool first)
+{
+    const sched::Nanos now = host_.now();
+    if (!begun()) {
+        begin(now);
+    }
+    if (rounds_.again == sched::Nanos()) {
+        rounds_.again = std::min(now + rounds_.pause, rounds_.since + patience());
+        rounds_.pause = std::min(rounds_.pause * 2, kLongestPause);
+    } else if (now >= rounds_.again) {
+        const sched::Nanos time = now - rounds_.since;
+        if (is_hopeless(time, first)) {
+            return false;
+        }
+        if (time < (first ? kRefused : kSilent)) {
+            begin_round();
+        }
+    }
+    return true;
+}
+
+/* A kernel that is not answered asks ever more rarely, the last time after 15 s and then
+ * after 31, and a NIC may be back in between: so those begin anew. */
+void LaneSearch::begin_round()
+{
+    rounds_.again = sched::Nanos();
+    fallbacks_.close_if([this](const FallbackEps::Fallback &each) {
+        StreamState state;
+        return host_.now() - each.since > ConnectTimer::kKernel &&
+               host_.streams().look(each.ep, state) &&
+               state.phase == StreamState::Phase::Connecting;
+    });
+    CandidateOrder &order = candidates_.order();
+    order.restart(candidates_.size());
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        if (fallbacks_.has(i)) {
+            order.note_tried(i);
+        }
+    }
+}
+
+/* So long candidates are tried. Without a link nobody refuses. */
+sched::Nanos LaneSearch::patience() const
+{
+    bool silent = !fallbacks_.empty();
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        silent = silent || !has_link(candidates_.at(i));
+    }
+    return silent ? kSilent : kRefused;
+}
+
+/* Where a kernel has answered, the program there may just not look yet. Datagrams tell
+ * nothing of that, so at first they are waited for. */
+bool LaneSearch::is_hopeless(sched::Nanos time, bool first) const
+{
+    bool waits = false;
+    fallbacks_.for_each_silent([&](const FallbackEps::Fallback &silent) {
+        StreamState state;
+        if (host_.streams().look(silent.ep, state)) {
+            waits |= state.phase == StreamState::Phase::Established;
+        } else {
+            waits |= first;
+        }
+    });
+    return !waits && time >= patience();
+}
+
+} // namespace fuselink
