@@ -33,6 +33,10 @@ PATTERNS = {
     # Calls are short, as a cut is seen at the end of one.
     "alltoallv": Pattern("MPI_Alltoallv of 8 ranks, 64 kB to each",
                          ("--alltoallv", "--size", 1 << 16), 8, (0, 1)),
+    # The same on each wire, and no rank waits for a processor.
+    "alltoallv2": Pattern("MPI_Alltoallv of 2 ranks, a processor each,"
+                          " 1 MB to each",
+                          ("--alltoallv", "--size", 1 << 20), 2, (0, 1)),
     # The target is told of each flush, and looks at the data.
     "onesided": Pattern("MPI_Put of 1 MB, 4 for each flush",
                         ("--put", "--size", 1000000, "--window", 4), 2, (1,),
