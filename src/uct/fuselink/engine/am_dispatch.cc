@@ -135,9 +135,13 @@ ucs_status_t AmDispatch::on_control(void *arg, void *data, size_t length,
     Peer *peer = dispatch->peers_.find_session(header.sender, header.session);
     /* A goodbye is also for whom it names: the hello of its sender may not have
      * come there, or another connection of ours may have had it. */
+    const bool    leaves = header.type ==
+                           static_cast<uint8_t>(wire::ControlType::Goodbye);
     wire::Goodbye goodbye;
-    if (header.type == static_cast<uint8_t>(wire::ControlType::Goodbye) &&
-        wire::parse(data, length, goodbye) && goodbye.receiver != 0) {
+    if (leaves) {
+        dispatch->peers_.on_goodbye(header);
+    }
+    if (leaves && wire::parse(data, length, goodbye) && goodbye.receiver != 0) {
         Peer *named = dispatch->peers_.find_own(header.sender,
                                                 goodbye.receiver);
         if (named != nullptr && named != peer) {

@@ -21,7 +21,7 @@ namespace fuselink {
  */
 class EndedConnections {
 public:
-    static constexpr size_t kMax = 256;
+    static constexpr size_t kMax = 1024;
 
     struct Ended {
         uint32_t        theirs; /* sessions: the peer's, */
@@ -31,6 +31,7 @@ public:
 
     void add(uint32_t theirs, uint32_t ours, const wire::RailTable &table)
     {
+        forget(table.uuid, theirs);
         if (ended_.size() == kMax) {
             ended_.pop_front();
         }

@@ -70,20 +70,13 @@ void PeerTable::reject(uint32_t theirs, uint32_t ours,
     gone_.back()->reject(theirs, table);
 }
 
+/* What else comes may have been on its way. */
 void PeerTable::on_stray(const wire::ControlHeader &header)
 {
     const auto *ended = ended_.find(header.sender, header.session);
-    switch (static_cast<wire::ControlType>(header.type)) {
-    case wire::ControlType::Seen: /* what else comes may have been on its way */
-        if (ended != nullptr && (header.flags & wire::kSeenAsk) != 0) {
-            reject(ended->theirs, ended->ours, ended->table);
-        }
-        return;
-    case wire::ControlType::Goodbye:
-        ended_.forget(header.sender, header.session);
-        return;
-    default:
-        return;
+    if (ended != nullptr && (header.flags & wire::kSeenAsk) != 0 &&
+        header.type == static_cast<uint8_t>(wire::ControlType::Seen)) {
+        reject(ended->theirs, ended->ours, ended->table);
     }
 }
 
@@ -92,9 +85,6 @@ void PeerTable::bury(Peer *peer)
 {
     std::erase(deferred_, peer);
     tokens_.release(peer->token());
-    if (peer->peer_session() != 0 && !peer->has_left()) {
-        ended_.add(peer->peer_session(), peer->session(), peer->table());
-    }
     auto it = peers_.find(peer->uuid());
     if (it != peers_.end() && it->second.get() == peer) {
         peers_.erase(it);
@@ -131,7 +121,7 @@ Peer *PeerTable::find_if(uint64_t uuid, Fits &&fits) const
 Peer *PeerTable::find_session(uint64_t uuid, uint32_t session) const
 {
     return find_if(uuid, [session](const Peer &peer) {
-        return peer.peer_session() == session;
+        return peer.peer_session() == session && !peer.over();
     });
 }
 
@@ -183,6 +173,10 @@ void PeerTable::on_hello(const wire::ControlHeader &header, const void *data,
     Peer *known = find_session(table.uuid, header.session);
     if (known != nullptr && known->failed()) {
         known->on_hello_late(); /* the peer is told, perhaps once more */
+        return;
+    }
+    if (const auto *ended = ended_.find(table.uuid, header.session)) {
+        reject(ended->theirs, ended->ours, table);
         return;
     }
     auto it    = peers_.find(table.uuid);
@@ -315,6 +309,9 @@ unsigned PeerTable::run_deferred()
     unsigned done = 0;
     for (Peer *peer : peers) {
         peer->run_deferred();
+        if (peer->over() && peer->peer_session() != 0 && !peer->has_left()) {
+            ended_.add(peer->peer_session(), peer->session(), peer->table());
+        }
         if (peer->closed()) {
             bury(peer);
             ++done;

@@ -50,11 +50,16 @@ public:
     /** A control message of a connection that is not there (any more). Who asks
      *  is told. */
     void on_stray(const wire::ControlHeader &header);
+    /** A peer knows that a connection is over. */
+    void on_goodbye(const wire::ControlHeader &header)
+    {
+        ended_.forget(header.sender, header.session);
+    }
 
     /** The connection that we have told a peer to call so; null if it is gone. */
     Peer *find_token(wire::Token token) const { return tokens_.find(token); }
     /** The connection that a peer means, which may have failed here; null if
-     *  there is none. */
+     *  there is none, or it is over. */
     Peer *find_session(uint64_t uuid, uint32_t session) const;
     /** The connection to a peer with this number of ours, which may have failed;
      *  null if it is no more. */

@@ -59,7 +59,9 @@ public:
     }
 
 private:
-    static constexpr size_t kRest = 64; /* not used again at once */
+    /* Given back before the first of them is used again: a host that dies has as
+     * many connections end at once as it has ranks. */
+    static constexpr size_t kRest = 1 << 15;
 
     std::vector<Peer *>     peers_{nullptr}; /* kNoToken's */
     std::deque<wire::Token> free_;

@@ -45,6 +45,14 @@ bool CloseLane::open(sched::Nanos now)
     return true;
 }
 
+void CloseLane::leave()
+{
+    close();
+    if (tried_ >= wireup_.candidates().size()) {
+        tried_ = 0;
+    }
+}
+
 void CloseLane::close()
 {
     if (ep_ != nullptr) {

@@ -35,6 +35,9 @@ public:
     /** Sees to it that there is one. False if no candidate is left. From
      *  progress. */
     bool open(sched::Nanos now);
+    /** Destroys one that is silent. The next may be any, those that were tried as
+     *  well. */
+    void leave();
     void close();
 
 private:

@@ -215,7 +215,9 @@ public:
     /** What could not be done where it came up: see Connection::defer(). */
     void run_deferred();
 
-    /** Failed, and nothing is under way any more nor refers to it. */
+    /** Failed, and nothing is under way any more: it says nothing either. */
+    bool over() const { return closed_; }
+    /** The same, and no user refers to it. */
     bool closed() const { return closed_ && pending_.users().empty(); }
 
     /** What it has on its way to our rail, as it said not long ago. */

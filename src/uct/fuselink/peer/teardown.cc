@@ -162,32 +162,38 @@ bool Teardown::take_leave()
                                                         channel_.ep();
     ucs_status_t status = uct_ep_flush(ep, 0, nullptr);
     if (status != UCS_INPROGRESS && status != UCS_ERR_NO_RESOURCE &&
-        is_heard(ep)) {
+        hearing(ep) == Hearing::Heard) {
         return true;
     }
-    if (host_.now() - goodbye_.since > kHearTime) {
-        leave_lane();
-    }
+    leave_if_silent(ep);
     return false;
 }
 
-/* As far as this kernel tells. */
-bool Teardown::is_heard(uct_ep_h ep) const
+/* A kernel hears, and answers, whatever the program there does; one without room gets
+ * what is left when there is some. */
+Teardown::Hearing Teardown::hearing(uct_ep_h ep) const
 {
     StreamState state;
-    return !host_.streams().look(ep, state) ||
-           (state.phase == StreamState::Phase::Established ?
-                state.unacked.is_zero() :
-                state.phase == StreamState::Phase::Closed);
+    if (!host_.streams().look(ep, state) ||
+        state.phase == StreamState::Phase::Closed) {
+        return Hearing::Heard; /* or nobody tells */
+    }
+    return state.phase == StreamState::Phase::Connecting ||
+                   (!state.unacked.is_zero() && !state.window_shut()) ?
+               Hearing::Silent : Hearing::Heard;
 }
 
 /* The next one is another. */
-void Teardown::leave_lane()
+void Teardown::leave_if_silent(uct_ep_h ep)
 {
+    if (host_.now() - goodbye_.since <= kHearTime ||
+        hearing(ep) != Hearing::Silent) {
+        return;
+    }
     if (close_lane_.ep() != nullptr) {
-        close_lane_.close();
+        close_lane_.leave();
     } else {
-        channel_failure_.broken = true;
+        left_ = channel_failure_.broken = must_tell_ = true;
     }
     unsay();
 }
@@ -209,9 +215,7 @@ bool Teardown::say_goodbye(bool stopped)
     if (!send_goodbye(ep, (stopped ? wire::kGoodbyeStopped : 0) |
                               (bulk_.broken() ? wire::kGoodbyeBroken : 0))) {
         goodbye_ = {false, false, since};
-        if (host_.now() - since > kHearTime) {
-            leave_lane(); /* it does not connect, or takes nothing */
-        }
+        leave_if_silent(ep); /* it does not connect, or takes nothing */
     }
     return goodbye_.said;
 }
@@ -290,6 +294,15 @@ bool Teardown::gets_over(sched::Nanos now)
         silence_.landings = gets_.landings();
     }
     return now - silence_.since > kQuietTime;
+}
+
+void Teardown::close()
+{
+    close_lane_.close();
+    if (left_ && channel_.ep() != nullptr) {
+        /* UCX would wait for room for a word of its own. */
+        host_.streams().end(channel_.ep());
+    }
 }
 
 /* --- the interface closes --- */

@@ -65,8 +65,8 @@ public:
     void tell();
     /** True when the endpoints may be closed: nothing is under way. */
     bool advance();
-    /** Destroys the endpoint for the last words. */
-    void close() { close_lane_.close(); }
+    /** Destroys the endpoint for the last words; the lane is to be next. */
+    void close();
 
     /* The interface closes. In this order. */
 
@@ -108,12 +108,14 @@ private:
         uint64_t     landings = 0;
     };
 
+    enum class Hearing : uint8_t { Heard, Silent };
+
     void     note_open();
     void     say_why();
     void     tell_users();
     bool     take_leave();
-    bool     is_heard(uct_ep_h ep) const;
-    void     leave_lane();
+    Hearing  hearing(uct_ep_h ep) const;
+    void     leave_if_silent(uct_ep_h ep);
     void     unsay();
     bool     say_goodbye(bool stopped);
     bool     send_goodbye(uct_ep_h ep, int flags);
@@ -138,6 +140,7 @@ private:
     Silence           silence_;
     bool              begun_     = false;
     bool              closing_   = false; /* with the interface: the peer is to hear */
+    bool              left_      = false; /* the lane, which is silent */
     bool              abandoned_ = false; /* with the interface */
     bool              must_tell_ = false; /* the other side may wait for us */
     bool              had_open_  = false; /* operations, when it failed */
