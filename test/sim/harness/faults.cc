@@ -118,7 +118,9 @@ void Faults::happen(const Fault &fault)
         if (!process.stopped) {
             world_.count(Count::Stops);
             process.stopped = true;
-            if (fault.time > world_.profile().patience / 8) {
+            /* What is cancelled has 3 s. */
+            if (fault.time > std::min(world_.profile().patience / 8,
+                                      2 * kSecond)) {
                 ledger_.excuse_all(process.index());
             }
             world_.time().after(fault.time,

@@ -77,8 +77,7 @@ bool Program::step()
         Endpoint &endpoint = *endpoints_[i];
         if (endpoint.ep != nullptr && endpoint.failed &&
             process_.chance().one_in(16)) {
-            close(endpoint);
-            did = true;
+            did |= let_go(endpoint);
         }
     }
     if (gone()) { /* just now */
@@ -107,6 +106,18 @@ bool Program::step()
         did |= perform(script[next_action_++]);
     }
     return did;
+}
+
+/* Of an endpoint that has failed. */
+bool Program::let_go(Endpoint &endpoint)
+{
+    if (!scenario_.keeps_failed) {
+        close(endpoint);
+        return true;
+    }
+    const bool waited = endpoint.waiting != 0;
+    purge(endpoint);
+    return waited;
 }
 
 /* As UCP does for those who handle errors: a peer that has gone without a word is
@@ -292,14 +303,7 @@ void Program::start(const Action &action)
         world_.count(Count::Cancels);
         at->cancelled = true;
         excuse_cut_off(*at);
-        uct_ep_pending_purge(
-            at->ep,
-            [](uct_pending_req_t *req, void *) {
-                auto *one = ucs_container_of(req, Operation, req);
-                one->program->end(*one, UCS_ERR_CANCELED);
-            },
-            nullptr);
-        at->waiting = 0;
+        purge(*at);
     }
     if (!settle(kept, attempt(kept))) {
         blocked_ = &kept;
@@ -346,14 +350,11 @@ void Program::sleep()
     }
 }
 
-void Program::close(Endpoint &endpoint)
+/* What waits for room on an endpoint is taken back. */
+void Program::purge(Endpoint &endpoint)
 {
-    uct_ep_h ep = endpoint.ep;
-    if (ep == nullptr) {
-        return;
-    }
     uct_ep_pending_purge(
-        ep,
+        endpoint.ep,
         [](uct_pending_req_t *req, void *) {
             auto *op = ucs_container_of(req, Operation, req);
             op->endpoint->cancelled = true;
@@ -361,7 +362,16 @@ void Program::close(Endpoint &endpoint)
         },
         nullptr);
     endpoint.waiting = 0;
-    endpoint.ep      = nullptr;
+}
+
+void Program::close(Endpoint &endpoint)
+{
+    uct_ep_h ep = endpoint.ep;
+    if (ep == nullptr) {
+        return;
+    }
+    purge(endpoint);
+    endpoint.ep = nullptr;
     for (const auto &op : operations_) {
         if (op->endpoint == &endpoint && (op->state == Operation::State::Open ||
                                           op->state == Operation::State::New)) {

@@ -137,6 +137,8 @@ private:
     void         check_get(Operation &op);
     void         give_back(Operation &op, bool well);
     void         fence(Endpoint &endpoint);
+    void         purge(Endpoint &endpoint);
+    bool         let_go(Endpoint &endpoint);
     void         close(Endpoint &endpoint);
     void         sleep();
     void         ask_whether_alive();

@@ -116,6 +116,7 @@ struct Scenario {
     bool        board = true;
     bool        to_one = false; /* the others have to do with process 0 alone */
     bool        keeps = false; /* messages, to release them later */
+    bool        keeps_failed = false; /* endpoints, until it ends */
     bool        fair = false; /* nothing happens of which one could warn */
     bool        leaves_in_order = false; /* at the end, one after the other */
     /* Before all is calm, as from a job whose last messages have just arrived: what the
