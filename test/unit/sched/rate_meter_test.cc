@@ -1,9 +1,13 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "uct/fuselink/sched/rate_meter.h"
 
+#include "uct/fuselink/sched/window.h"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
+#include <utility>
 
 namespace fuselink::sched {
 namespace {
@@ -412,6 +416,122 @@ TEST(RateMeter, AClockThatStandsStillOrGoesBackHarmsNothing)
     }
     EXPECT_EQ(meter.in_flight(), Bytes());
     EXPECT_EQ(meter.rate(), Rate(25 * MBps));
+}
+
+/* A sender that looks each so often, and fills its window; the wire goes on meanwhile. */
+class Absent {
+public:
+    Absent(Rate wire, Nanos away) : m_wire(wire), m_away(away) {}
+
+    /* Bytes a second, of the last second of three. */
+    double run()
+    {
+        Bytes of_last;
+        for (Nanos end = m_now + Nanos::seconds(3); m_now < end;
+             m_now += m_away) {
+            const Bytes came = acknowledge();
+            of_last += m_now >= end - Nanos::seconds(1) ? came : Bytes();
+            fill();
+        }
+        return static_cast<double>(of_last.count());
+    }
+
+    const RateMeter &meter() const { return m_meter; }
+
+private:
+    Bytes acknowledge()
+    {
+        Bytes came;
+        while (!m_sent.empty() && m_sent.front().second <= m_now) {
+            m_meter.on_complete(m_now, m_sent.front().first);
+            came += m_sent.front().first;
+            m_sent.pop_front();
+        }
+        return came;
+    }
+
+    void fill()
+    {
+        const Bytes window = window_for(m_meter, m_now, Limits());
+        const Bytes chunk  = window / 4;
+        while (m_meter.in_flight() < window) {
+            m_meter.on_post(m_now, chunk);
+            m_free = std::max(m_free, m_now) + chunk / m_wire;
+            m_sent.push_back({chunk, m_free});
+        }
+        m_meter.on_full();
+    }
+
+    Rate      m_wire;
+    Nanos     m_away;
+    RateMeter m_meter{Rate(25 * MBps)};
+    Nanos     m_now = Nanos::millis(5);
+    Nanos     m_free; /* the wire is */
+    std::deque<std::pair<Bytes, Nanos>> m_sent; /* and when they are there */
+};
+
+/* Each window would be gone in 16 ms. */
+TEST(RateMeter, WhoIsAwayForLongHasAWiderWindow)
+{
+    for (int64_t away : {20, 30, 50, 80}) {
+        EXPECT_GT(Absent(Rate(25 * MBps), Nanos::millis(away)).run(), 22 * MBps)
+            << away << " ms";
+    }
+}
+
+TEST(RateMeter, WhoLooksOftenHasNoWiderWindow)
+{
+    for (int64_t away : {1, 2, 4, 8}) {
+        Absent absent(Rate(25 * MBps), Nanos::millis(away));
+        EXPECT_GT(absent.run(), 24 * MBps);
+        EXPECT_EQ(absent.meter().widened(Bytes(1000)), Bytes(1000));
+    }
+}
+
+/* All of a window at once, so often. */
+void at_once(RateMeter &meter, Nanos &now, int times)
+{
+    for (int i = 0; i < times; ++i) {
+        for (int chunk = 0; chunk < 4; ++chunk) {
+            meter.on_post(now, Bytes(16'384));
+        }
+        meter.on_full();
+        now += Nanos::millis(30);
+        for (int chunk = 0; chunk < 4; ++chunk) {
+            meter.on_complete(now, Bytes(16'384));
+        }
+    }
+}
+
+TEST(RateMeter, WindowsAreAtMostEightTimesAsWideAndNarrowAgain)
+{
+    RateMeter meter(Rate(25 * MBps));
+    Feed feed(meter);
+    at_once(meter, feed.now, 1);
+    EXPECT_EQ(meter.widened(Bytes(1000)), Bytes(2000));
+    at_once(meter, feed.now, 5);
+    EXPECT_EQ(meter.widened(Bytes(1000)), Bytes(8000));
+    for (int64_t wide : {4000, 2000, 1000, 1000}) {
+        feed.now += Nanos::millis(501);
+        feed.one(Bytes(16'384), Nanos::millis(1));
+        EXPECT_EQ(meter.widened(Bytes(1000)), Bytes(wide));
+    }
+}
+
+/* An idle path takes a chunk that is larger than its window. */
+TEST(RateMeter, TwoChunksThatComeTogetherSayNothing)
+{
+    RateMeter meter(Rate(25 * MBps));
+    Nanos now = Nanos::millis(5);
+    for (int i = 0; i < 10; ++i) {
+        meter.on_post(now, Bytes(100'000));
+        meter.on_post(now, Bytes(100'000));
+        meter.on_full();
+        now += Nanos::millis(40);
+        meter.on_complete(now, Bytes(100'000));
+        meter.on_complete(now, Bytes(100'000));
+    }
+    EXPECT_EQ(meter.widened(Bytes(1000)), Bytes(1000));
 }
 
 } // namespace

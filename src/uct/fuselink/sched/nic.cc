@@ -81,6 +81,9 @@ bool Nic::show(const RateMeter &path, Nanos now, const Limits &limits,
         if (view.open && m_shared.full(paths, all, limits)) {
             full      = !our_turn(now, limits);
             view.open = !full;
+            if (full) {
+                m_meter.on_full();
+            }
         }
     }
     if (view.standing == Standing::Lent) {
@@ -89,6 +92,9 @@ bool Nic::show(const RateMeter &path, Nanos now, const Limits &limits,
                                             limits)});
     } else if (view.standing == Standing::Taken) {
         view.window = limits.min_chunk; /* if there is no other NIC at all */
+    }
+    if ((paths == 1) && (view.in_flight >= view.window)) {
+        m_meter.on_full();
     }
     return full;
 }

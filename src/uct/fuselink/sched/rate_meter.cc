@@ -66,6 +66,14 @@ constexpr Nanos stale_evidence = Nanos::millis(1);
  * punish every late acknowledgement. */
 constexpr uint64_t patience = 2;
 
+/* Windows are up to two to this power times as wide as the rate wants, and narrower
+ * again after this time. */
+constexpr unsigned widest = 3;
+constexpr Nanos narrow_time = Nanos::millis(500);
+
+/* Of so few chunks it is chance whether they come together. */
+constexpr unsigned least_chunks = 3;
+
 Rate bounded(Rate rate) noexcept
 {
     return Rate(std::clamp(rate.bytes_per_second(), slowest, fastest));
@@ -112,11 +120,37 @@ void RateMeter::on_post(Nanos now, Bytes bytes) noexcept
     settle();
 }
 
+/* Has all that was in flight when the window was full come in a quarter of the time that
+ * it should take? */
+void RateMeter::note_dry(Nanos now) noexcept
+{
+    if (m_full.chunks++ == 0) {
+        m_full.first = now;
+    }
+    if (m_completed < m_full.mark) {
+        return;
+    }
+    if ((m_full.chunks >= least_chunks) &&
+        (m_rate * ((now - m_full.first) * 4) < m_full.bytes)) {
+        m_width       = std::min(m_width + 1, widest);
+        m_width_since = now;
+    }
+    m_full = Full();
+}
+
 void RateMeter::on_complete(Nanos now, Bytes bytes) noexcept
 {
     bytes = std::min(bytes, m_in_flight);
     if (bytes.is_zero()) {
         return;
+    }
+    m_completed += bytes.count();
+    if (m_full.mark != 0) {
+        note_dry(now);
+    }
+    if ((m_width != 0) && (now - m_width_since > narrow_time)) {
+        --m_width;
+        m_width_since = now;
     }
 
     Nanos latency;
@@ -157,6 +191,7 @@ void RateMeter::on_abandon(Nanos now, Bytes bytes) noexcept
      * for nothing, and what was measured before stands. */
     m_served = std::max(m_served, now - m_lag);
     m_in_flight -= std::min(bytes, m_in_flight);
+    m_full = Full();
     m_largest = std::min(m_largest, m_in_flight);
     settle();
 }

@@ -31,6 +31,16 @@ public:
     /** @a bytes, one chunk, were given to the path. */
     void on_post(Nanos now, Bytes bytes) noexcept;
 
+    /** There is more to send, and no room in the window. Cheap when it was said
+     *  before. */
+    void on_full() noexcept
+    {
+        if (m_full.mark == 0) {
+            m_full = {.mark = m_completed + m_in_flight.count(),
+                      .bytes = m_in_flight};
+        }
+    }
+
     /** @a bytes of what was posted have arrived. */
     void on_complete(Nanos now, Bytes bytes) noexcept;
 
@@ -47,6 +57,21 @@ public:
     Rate rate(Nanos now) const noexcept
     {
         return (now < m_calm_until) ? m_rate : troubled_rate(now);
+    }
+
+    /**
+     * A window that is wide enough for this path, which ran dry with less.
+     *
+     * Acknowledgements are a program's, and so is what follows them. Where one of the
+     * two has no processor for longer than a window lasts, all that is in flight is
+     * acknowledged at one moment, and the wire has rested before. That would look like
+     * a slow path, which gets a small window, and rests even longer. So a window is
+     * made twice as wide each time that all of it was acknowledged at once, up to
+     * eight times, and is narrowed again after half a second without.
+     */
+    Bytes widened(Bytes window) const noexcept
+    {
+        return window * (uint64_t{1} << m_width);
     }
 
     /** Something was measured. */
@@ -75,6 +100,15 @@ public:
     Nanos overhead() const noexcept { return m_overhead; }
 
 private:
+    /* When the window was full last: which byte is the last of it. */
+    struct Full {
+        uint64_t mark = 0; /* 0: it was not */
+        Bytes bytes;
+        unsigned chunks = 0; /* of it that have come */
+        Nanos first;         /* when the first of them did */
+    };
+
+    void note_dry(Nanos now) noexcept;
     bool sample_is_credible() const noexcept;
     Rate latest() const noexcept;
     bool in_doubt() const noexcept;
@@ -103,6 +137,10 @@ private:
     int64_t m_sample_count = 0;
     Bytes m_in_flight;
     Bytes m_largest;     /* no chunk in flight is larger */
+    uint64_t m_completed = 0; /* bytes, of all time */
+    Full m_full;
+    Nanos m_width_since; /* it is as wide */
+    unsigned m_width = 0;
     unsigned m_samples = 0; /* of all time, few at most */
     unsigned m_doubts = 0;  /* samples in a row that put it in doubt, 2 at most */
     bool m_ramp = false; /* nothing completed in this busy period yet */

@@ -16,7 +16,7 @@ Bytes window_for(const RateMeter &meter, Nanos now,
     if (!meter.known()) {
         return guess_window;
     }
-    return window_for(meter.rate(now), limits, meter.overhead());
+    return meter.widened(window_for(meter.rate(now), limits, meter.overhead()));
 }
 
 PathView view_of(const RateMeter &meter, Nanos now, const Limits &limits,
@@ -27,8 +27,9 @@ PathView view_of(const RateMeter &meter, Nanos now, const Limits &limits,
                     .overhead = meter.overhead(),
                     .in_flight = meter.in_flight(),
                     .window = meter.known() ?
-                                      window_for(rate, limits,
-                                                 meter.overhead()) :
+                                      meter.widened(window_for(
+                                              rate, limits,
+                                              meter.overhead())) :
                                       guess_window,
                     .open = open,
                     .drained = meter.drained(now),

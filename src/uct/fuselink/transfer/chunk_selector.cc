@@ -49,6 +49,9 @@ void ChunkSelector::show(Path &path, bool open, sched::Nanos now,
     }
     candidates.full |= path.rail.nic.show(path.meter, now, settings_.limits,
                                           loads_.borrow_max(), view);
+    if (view.in_flight >= view.window) { /* it is not empty then */
+        path.meter.on_full();
+    }
     if (ucs_unlikely(query_.known(now))) {
         query_.show(path.remote.index, view);
     }
