@@ -120,6 +120,7 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
     loads_.open(settings_.share, settings_.bulk.limits, rails_.list(),
                 is_policy(settings_, "idle"));
     rails_.wires().share(loads_.board(), host_.network_signature());
+    ucs_info("fuselink: others call this process peer %016lx", rails_.uuid());
     return watching_.start(settings_.watching, rails_);
 }
 
