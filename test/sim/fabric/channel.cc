@@ -92,11 +92,21 @@ void Channel::front_is_due()
     schedule();
 }
 
+/* What was lost before now would have come by being sent again. */
 void Channel::stop_repeating()
 {
+    bool lost = silent_since_ >= 0;
+    while (silent_since_ >= 0 && !packets_.empty() &&
+           (lost || packets_.front().due <= world_.time().now())) {
+        lost        = false;
+        under_way_ -= packets_.front().bytes;
+        packets_.pop_front();
+    }
     for (Packet &packet : packets_) {
         packet.repeats = false;
     }
+    armed_ = false; /* for the one that is not there any more */
+    schedule();
 }
 
 void Channel::cut()

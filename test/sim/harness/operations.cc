@@ -431,7 +431,8 @@ void Program::check_time(const Operation &op)
         remote.reached = now; /* it has answered */
     }
     if (!scenario_.loses_nic || world_.lost_at == 0 || remote.reached == 0 ||
-        remote.reached >= world_.lost_at) {
+        remote.reached >= world_.lost_at ||
+        ledger_.excused(process_.index(), op.endpoint->peer)) {
         return;
     }
     world_.count(Count::OutlivedLoss);

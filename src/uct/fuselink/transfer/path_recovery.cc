@@ -11,6 +11,10 @@ namespace {
 
 /* For completions of a connection that was told to give up. */
 constexpr sched::Nanos kEnd = sched::Nanos::millis(1000);
+/* Of a connection that has failed, what is not acknowledged for so long is ended: looked at
+ * so often. */
+constexpr sched::Nanos kSilentEnd = sched::Nanos::millis(500);
+constexpr sched::Nanos kLook      = sched::Nanos::millis(50);
 /* The first backoff, ms. Each is twice as long as the one before, up to 4 s. */
 constexpr int64_t  kBackoff     = 500;
 constexpr unsigned kMostDoubles = 3;
@@ -341,12 +345,34 @@ bool PathRecovery::torn_down(uint8_t own, uint8_t remote) const
     }) == nullptr;
 }
 
+/* What its kernel sends is not acknowledged any more. */
+bool PathRecovery::is_silent(const Path &path) const
+{
+    StreamState state;
+    return path.rail.traits().stream && host_.streams().look(path.ep, state) &&
+           state.retransmits != 0 && state.since_ack > kSilentEnd;
+}
+
 void PathRecovery::cancel_in_flight(bool all)
 {
+    const sched::Nanos now  = host_.now();
+    const bool         look = now >= look_at_;
+    if (look) {
+        look_at_ = now + kLook;
+    }
     for (auto &path : paths_) {
-        if (path->ep == nullptr || path->recovery.cancelled ||
-            (path->serving != 0 && !path->recovery.broken && !all)) {
+        if (path->ep == nullptr || path->recovery.cancelled) {
             continue;
+        }
+        const bool ends = all || path->recovery.broken ||
+                          (look && is_silent(*path));
+        if (path->serving != 0 && !ends) {
+            continue;
+        }
+        /* What its kernel has still to send would arrive when the wire works again,
+         * and be written where a get has ended. */
+        if (ends && path->rail.traits().stream) {
+            host_.streams().end(path->ep);
         }
         path->recovery.cancelled = cancel(path->ep);
     }

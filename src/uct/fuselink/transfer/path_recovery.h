@@ -108,7 +108,8 @@ public:
     bool torn_down(uint8_t own, uint8_t remote) const;
 
     /** The connection has failed: ends what is under way on paths that carry
-     *  nothing for the peer's gets, or on all. Not from a rail's callback. */
+     *  nothing for the peer's gets, and on those that are silent, or on all. Not from
+     *  a rail's callback. */
     void cancel_in_flight(bool all);
 
     /** What a NIC has acknowledged may be left in its queue: the peer believes
@@ -127,6 +128,7 @@ private:
     void begin_backoff(Path &path);
     static bool may_try(Path &path, sched::Nanos now);
     bool puts_ended(const Path &path) const;
+    bool is_silent(const Path &path) const;
 
     Connection    &connection_;
     Endpoints     &endpoints_;
@@ -136,6 +138,7 @@ private:
     Listener      &listener_;
     Pump          &pump_;
     unsigned       broken_ = 0; /* paths that broke */
+    sched::Nanos   look_at_;    /* the next look at those of a failed connection */
     bool           ended_  = false; /* see take_ended() */
 };
 
