@@ -81,9 +81,6 @@ bool Nic::show(const RateMeter &path, Nanos now, const Limits &limits,
         if (view.open && m_shared.full(paths, all, limits)) {
             full      = !our_turn(now, limits);
             view.open = !full;
-            if (full) {
-                m_meter.on_full();
-            }
         }
     }
     if (view.standing == Standing::Lent) {
@@ -93,7 +90,9 @@ bool Nic::show(const RateMeter &path, Nanos now, const Limits &limits,
     } else if (view.standing == Standing::Taken) {
         view.window = limits.min_chunk; /* if there is no other NIC at all */
     }
-    if ((paths == 1) && (view.in_flight >= view.window)) {
+    /* What several share, one of them is never the only one to fill. */
+    if ((paths == 1) && (m_shared.processes == 1) &&
+        (view.in_flight >= view.window)) {
         m_meter.on_full();
     }
     return full;

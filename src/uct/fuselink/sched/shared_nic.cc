@@ -24,11 +24,10 @@ SharedNic SharedNic::of(const RateMeter &own, const RateMeter &total,
                                    nic.rate * static_cast<double>(processes);
         nic.known = nic.known || total.known();
     }
-    nic.window = nic.known ?
-                         own.widened(window_for(nic.rate, limits,
-                                                own.overhead())) :
-                         window_for(own, now, limits);
-    nic.part   = (processes == 1) ? nic.window : nic.window / processes;
+    nic.window = nic.known ? window_for(nic.rate, limits, own.overhead()) :
+                             window_for(own, now, limits);
+    nic.window = (processes == 1) ? own.widened(nic.window) : nic.window;
+    nic.part   = nic.window / processes;
     return nic;
 }
 
