@@ -53,8 +53,7 @@ void Channel::front_is_due()
         return;
     }
     if (is_silent() && !packets_.front().repeats) {
-        under_way_ -= packets_.front().bytes;
-        packets_.pop_front();
+        lose_all();
         schedule();
         return;
     }
@@ -92,18 +91,23 @@ void Channel::front_is_due()
     schedule();
 }
 
-/* What was lost before now would have come by being sent again. */
-void Channel::stop_repeating()
+/* What does not come again, and nothing that was sent behind it. */
+void Channel::lose_all()
 {
-    bool lost = silent_since_ >= 0;
-    while (silent_since_ >= 0 && !packets_.empty() &&
-           (lost || packets_.front().due <= world_.time().now())) {
-        lost        = false;
+    while (!packets_.empty() && !packets_.front().repeats) {
         under_way_ -= packets_.front().bytes;
         packets_.pop_front();
     }
+}
+
+/* What was lost before now would have come by being sent again. */
+void Channel::stop_repeating()
+{
     for (Packet &packet : packets_) {
         packet.repeats = false;
+    }
+    if (silent_since_ >= 0) {
+        lose_all();
     }
     armed_ = false; /* for the one that is not there any more */
     schedule();

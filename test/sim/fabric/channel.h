@@ -63,6 +63,7 @@ private:
     };
 
     void schedule();
+    void lose_all();
     void front_is_due();
 
     World             &world_;
