@@ -13,11 +13,6 @@ void PeerTable::close(const Host &host)
             untold.push_back(peer.get());
         }
     }
-    /* A kernel that has bytes which nobody reads resets their connection at its end, and
-     * the last word is lost there. */
-    if (!peers_.empty()) {
-        peers_.begin()->second->read_streams();
-    }
     const sched::Nanos until = host.now() + kLastWord;
     while (!untold.empty() && host.now() < until) {
         std::erase_if(untold, [](Peer *peer) { return peer->go_on_closing(); });

@@ -183,8 +183,6 @@ public:
     /** The interface closes: nothing more is taken or accepted, and the peer is
      *  told. True when it was, or cannot be. */
     bool begin_closing();
-    /** Reads what has come over streams, of any peer. From progress. */
-    void read_streams() { wireup_.read_last_word(); }
     /** If it was not: once more. */
     bool go_on_closing() { return teardown_.say_closed_again(); }
     /** All operations end now. */
