@@ -340,7 +340,7 @@ void draw_cut_off(uint64_t seed, const Cuts &cuts, Scenario &s)
         return;
     }
     auto say = [&, number = 0u](unsigned p, Kind kind, size_t length,
-                                      Instant time) mutable {
+                                Instant time) mutable {
         Random own(seed, 80'000 + number);
         Action action = draw_action(own, s, p);
         action.number = number++;

@@ -133,20 +133,8 @@ ucs_status_t AmDispatch::on_control(void *arg, void *data, size_t length,
         return UCS_OK;
     }
     Peer *peer = dispatch->peers_.find_session(header.sender, header.session);
-    /* A goodbye is also for whom it names: the hello of its sender may not have
-     * come there, or another connection of ours may have had it. */
-    const bool    leaves = header.type ==
-                           static_cast<uint8_t>(wire::ControlType::Goodbye);
-    wire::Goodbye goodbye;
-    if (leaves) {
-        dispatch->peers_.on_goodbye(header);
-    }
-    if (leaves && wire::parse(data, length, goodbye) && goodbye.receiver != 0) {
-        Peer *named = dispatch->peers_.find_own(header.sender,
-                                                goodbye.receiver);
-        if (named != nullptr && named != peer) {
-            named->on_control(header, data, length);
-        }
+    if (header.type == static_cast<uint8_t>(wire::ControlType::Goodbye)) {
+        dispatch->peers_.on_goodbye(peer, header, data, length);
     }
     if (peer == nullptr) {
         ucs_debug("fuselink: control message %d of unknown session %u of "

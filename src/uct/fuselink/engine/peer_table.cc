@@ -70,13 +70,28 @@ void PeerTable::reject(uint32_t theirs, uint32_t ours,
     gone_.back()->reject(theirs, table);
 }
 
-/* What else comes may have been on its way. */
 void PeerTable::on_stray(const wire::ControlHeader &header)
 {
-    const auto *ended = ended_.find(header.sender, header.session);
-    if (ended != nullptr && (header.flags & wire::kSeenAsk) != 0 &&
-        header.type == static_cast<uint8_t>(wire::ControlType::Seen)) {
+    if (header.type != static_cast<uint8_t>(wire::ControlType::Seen) ||
+        (header.flags & wire::kSeenAsk) == 0) {
+        return; /* it may have been on its way */
+    }
+    if (const auto *ended = ended_.find(header.sender, header.session)) {
         reject(ended->theirs, ended->ours, ended->table);
+    }
+}
+
+void PeerTable::on_goodbye(const Peer *peer, const wire::ControlHeader &header,
+                           const void *data, size_t length)
+{
+    ended_.forget(header.sender, header.session); /* it knows */
+    wire::Goodbye goodbye;
+    if (!wire::parse(data, length, goodbye) || goodbye.receiver == 0) {
+        return;
+    }
+    Peer *named = find_own(header.sender, goodbye.receiver);
+    if (named != nullptr && named != peer) {
+        named->on_control(header, data, length);
     }
 }
 

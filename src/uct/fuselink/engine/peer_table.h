@@ -50,20 +50,18 @@ public:
     /** A control message of a connection that is not there (any more). Who asks
      *  is told. */
     void on_stray(const wire::ControlHeader &header);
-    /** A peer knows that a connection is over. */
-    void on_goodbye(const wire::ControlHeader &header)
-    {
-        ended_.forget(header.sender, header.session);
-    }
+    /** A goodbye of `peer`, which hears it from who calls; null: of a connection that is
+     *  not there. It is also for whom it names: the hello of its sender may not have come
+     *  there, or another connection of ours may have had it. Untrusted but for its
+     *  header's layout. */
+    void on_goodbye(const Peer *peer, const wire::ControlHeader &header,
+                    const void *data, size_t length);
 
     /** The connection that we have told a peer to call so; null if it is gone. */
     Peer *find_token(wire::Token token) const { return tokens_.find(token); }
     /** The connection that a peer means, which may have failed here; null if
      *  there is none, or it is over. */
     Peer *find_session(uint64_t uuid, uint32_t session) const;
-    /** The connection to a peer with this number of ours, which may have failed;
-     *  null if it is no more. */
-    Peer *find_own(uint64_t uuid, uint32_t session) const;
     Peer *find(uint32_t session) const override;
 
     /** Those that have not failed, or whose failure is new. */
@@ -110,6 +108,10 @@ private:
 
     /* Of present ones, whose completions may connect to others. */
     template <typename Fn> void for_each(Fn &&fn);
+
+    /* The connection to a peer with this number of ours, which may have failed; null
+     * if it is no more. */
+    Peer *find_own(uint64_t uuid, uint32_t session) const;
 
     Peer *add(uint64_t uuid);
     void  retire(Peers::iterator it);

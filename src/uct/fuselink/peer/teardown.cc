@@ -162,7 +162,7 @@ bool Teardown::take_leave()
                                                         channel_.ep();
     ucs_status_t status = uct_ep_flush(ep, 0, nullptr);
     if (status != UCS_INPROGRESS && status != UCS_ERR_NO_RESOURCE &&
-        hearing(ep) == Hearing::Heard) {
+        !is_silent(ep)) {
         return true;
     }
     leave_if_silent(ep);
@@ -171,23 +171,21 @@ bool Teardown::take_leave()
 
 /* A kernel hears, and answers, whatever the program there does; one without room gets
  * what is left when there is some. */
-Teardown::Hearing Teardown::hearing(uct_ep_h ep) const
+bool Teardown::is_silent(uct_ep_h ep) const
 {
     StreamState state;
     if (!host_.streams().look(ep, state) ||
         state.phase == StreamState::Phase::Closed) {
-        return Hearing::Heard; /* or nobody tells */
+        return false; /* nobody tells */
     }
     return state.phase == StreamState::Phase::Connecting ||
-                   (!state.unacked.is_zero() && !state.window_shut()) ?
-               Hearing::Silent : Hearing::Heard;
+           (!state.unacked.is_zero() && !state.window_shut());
 }
 
 /* The next one is another. */
 void Teardown::leave_if_silent(uct_ep_h ep)
 {
-    if (host_.now() - goodbye_.since <= kHearTime ||
-        hearing(ep) != Hearing::Silent) {
+    if (host_.now() - goodbye_.since <= kHearTime || !is_silent(ep)) {
         return;
     }
     if (close_lane_.ep() != nullptr) {

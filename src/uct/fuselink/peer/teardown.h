@@ -108,13 +108,11 @@ private:
         uint64_t     landings = 0;
     };
 
-    enum class Hearing : uint8_t { Heard, Silent };
-
     void     note_open();
     void     say_why();
     void     tell_users();
     bool     take_leave();
-    Hearing  hearing(uct_ep_h ep) const;
+    bool     is_silent(uct_ep_h ep) const;
     void     leave_if_silent(uct_ep_h ep);
     void     unsay();
     bool     say_goodbye(bool stopped);

@@ -8,15 +8,20 @@ namespace {
  * and drained within about 20 ms by a path of 50 Mbit/s. */
 constexpr Bytes guess_window = Bytes::kib(128);
 
+/* @a rate: the meter's, at this moment. */
+Bytes window_of(const RateMeter &meter, Rate rate, const Limits &limits) noexcept
+{
+    return meter.known() ?
+                   meter.widened(window_for(rate, limits, meter.overhead())) :
+                   guess_window;
+}
+
 } // namespace
 
 Bytes window_for(const RateMeter &meter, Nanos now,
                  const Limits &limits) noexcept
 {
-    if (!meter.known()) {
-        return guess_window;
-    }
-    return meter.widened(window_for(meter.rate(now), limits, meter.overhead()));
+    return window_of(meter, meter.rate(now), limits);
 }
 
 PathView view_of(const RateMeter &meter, Nanos now, const Limits &limits,
@@ -26,11 +31,7 @@ PathView view_of(const RateMeter &meter, Nanos now, const Limits &limits,
     return PathView{.rate = rate,
                     .overhead = meter.overhead(),
                     .in_flight = meter.in_flight(),
-                    .window = meter.known() ?
-                                      meter.widened(window_for(
-                                              rate, limits,
-                                              meter.overhead())) :
-                                      guess_window,
+                    .window = window_of(meter, rate, limits),
                     .open = open,
                     .drained = meter.drained(now),
                     .probe = meter.wants_probe(now)};

@@ -1,7 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "wireup.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace fuselink {
