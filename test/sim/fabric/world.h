@@ -13,7 +13,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <vector>
 
 namespace fuselink::sim {
@@ -39,6 +38,7 @@ enum class Count : unsigned {
     SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */
     Unplugged, /* cables */
     OutlivedLoss, /* operations, of a NIC */
+    LostUnread, /* what had come: its reader wrote first, to a connection that was over */
     Rests, /* runs at whose end somebody is not looked at */
     StreamsEnded, EndedFrom, /* at once, by their own processes */
     Heavy, LoadAsks, LoadGrants, LoadOthers, /* runs with long puts; what is asked of
@@ -129,8 +129,18 @@ public:
     uint32_t  add_iface(SimIface &iface);
     void      remove_iface(uint32_t id) { ifaces_.erase(id); }
     SimIface *find_iface(uint32_t id) const;
-    /** A message of this interface's has come to the process. */
-    void      note_heard(uint32_t iface, unsigned process) { heard_.insert({iface, process}); }
+    /** A message of this interface's, of process `from`, has come to the process. */
+    void      note_heard(uint32_t iface, unsigned from, unsigned process)
+    {
+        heard_[{iface, process}] = from;
+    }
+    /** The process loses what `from` has sent it, perhaps its last word. */
+    void      note_missed(unsigned from, unsigned process)
+    {
+        std::erase_if(heard_, [&](const auto &heard) {
+            return heard.first.second == process && heard.second == from;
+        });
+    }
     bool      has_heard(uint32_t iface, unsigned process) const
     {
         return heard_.contains({iface, process});
@@ -226,7 +236,7 @@ private:
     std::vector<std::vector<Nic>>          nodes_;
     std::vector<std::unique_ptr<Process>>  processes_;
     std::map<uint32_t, SimIface *> ifaces_;
-    std::set<std::pair<uint32_t, unsigned>> heard_;
+    std::map<std::pair<uint32_t, unsigned>, unsigned> heard_;
     std::map<uint32_t, std::shared_ptr<QueuePair>> pairs_;
     std::vector<std::shared_ptr<Stream>>           streams_;
     std::vector<DatagramEp *>                      datagrams_;

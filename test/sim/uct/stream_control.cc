@@ -189,4 +189,17 @@ unsigned SimStreamControl::end_from(uct_iface *iface, const SocketAddress &far)
     return count;
 }
 
+bool SimStreamControl::discard(uct_ep *ep)
+{
+    StreamEp *one = stream_of(ep);
+    if (one == nullptr) {
+        return false;
+    }
+    one->world().spend(kLeastCost, kMostCost);
+    while (!one->stream->ends[one->side].received.empty()) {
+        one->stream->read(one->side);
+    }
+    return true;
+}
+
 } // namespace fuselink::sim

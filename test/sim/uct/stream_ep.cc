@@ -103,6 +103,11 @@ ucs_status_t StreamEp::send(StreamRecord record, std::vector<uint8_t> copy,
 {
     const Stream::End &end = stream->ends[side];
     if (end.error) {
+        if (!end.received.empty()) { /* UCX reads nothing more of it */
+            world().count(Count::LostUnread);
+            world().note_missed(stream->ends[1 - side].process->index(),
+                                owner().process().index());
+        }
         break_down(UCS_ERR_CONNECTION_RESET);
         return UCS_ERR_CONNECTION_RESET;
     }

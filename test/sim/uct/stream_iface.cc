@@ -195,7 +195,8 @@ bool StreamIface::take(Stream &stream, unsigned side, Stream::Segment &segment)
                                    record.am_id, record.bytes.size(),
                                    record.bytes.empty() ? 0 :
                                                           record.bytes[0]);
-            world().note_heard(stream.ends[1 - side].iface_id, process().index());
+            world().note_heard(stream.ends[1 - side].iface_id,
+                               stream.ends[1 - side].process->index(), process().index());
             deliver(record.am_id, record.bytes, false);
         }
         return last;
@@ -374,7 +375,7 @@ std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
     ep.use(stream, 0);
 
     /* Its last word came before, and UCX prints that nobody listens. Who leaves before
-     * it has said anything has no way to say so. */
+     * it has said anything has no way to say so, nor to who loses it unread. */
     if (world().ends_well && world().find_iface(remote) == nullptr &&
         world().has_heard(remote, process().index())) {
         world().journal().violate("a process calls one that has said that it goes");

@@ -377,6 +377,7 @@ void no_stream(Session &)
     StreamState         state;
     SocketAddress       here, there;
     REQUIRE(!streams.look(ep.handle(), state) && !streams.end(ep.handle()) &&
+                !streams.discard(ep.handle()) &&
                 !streams.addresses(ep.handle(), here, there) &&
                 streams.end_from(iface.handle(), here) == 0,
             "self has a socket");

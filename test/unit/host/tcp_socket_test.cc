@@ -8,6 +8,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <optional>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -199,6 +200,7 @@ TEST(TcpSocket, WhatIsNoConnection)
     for (int fd : {static_cast<int>(datagrams), static_cast<int>(file), -1}) {
         EXPECT_FALSE(tcp_socket::look(fd, state)) << fd;
         EXPECT_FALSE(tcp_socket::end(fd)) << fd;
+        EXPECT_FALSE(tcp_socket::discard(fd)) << fd;
         EXPECT_FALSE(tcp_socket::addresses(fd, here, there)) << fd;
     }
     EXPECT_FALSE(tcp_socket::look(server.fd(), state));
@@ -300,6 +302,39 @@ TEST(TcpSocket, AnEndDropsWhatWasToBeSent)
     EXPECT_EQ(now, -1);
     EXPECT_EQ(errno, ECONNRESET);
     EXPECT_LT(got, wrote);
+}
+
+/* Without, the kernel resets the connection, and what it still has to send is
+ * dropped. */
+TEST(TcpSocket, WhatWasSentLastArrivesWhereTheRestIsNotRead)
+{
+    for (bool discards : {false, true}) {
+        Server server;
+        ASSERT_TRUE(server.there());
+        std::optional<Fd> client(server.connect());
+        Fd                accepted = server.accept();
+        const size_t      wrote    = fill(*client); /* more than there is room for */
+        const std::string late(100000, ' ');
+        ASSERT_EQ(send(accepted, late.data(), late.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(late.size()));
+        StreamState state;
+        ASSERT_TRUE(becomes_true([&] {
+            return tcp_socket::look(*client, state) &&
+                   state.received >= late.size();
+        }));
+        if (discards) {
+            EXPECT_TRUE(tcp_socket::discard(*client));
+        }
+        client.reset();
+        size_t      got = 0;
+        std::string piece(65536, ' ');
+        ssize_t     now;
+        while ((now = recv(accepted, piece.data(), piece.size(), 0)) > 0) {
+            got += static_cast<size_t>(now);
+        }
+        EXPECT_EQ(now, discards ? 0 : -1);
+        EXPECT_EQ(got == wrote, discards);
+    }
 }
 
 TEST(TcpSocket, EndsThatOfTheNamedOriginAndNoOther)

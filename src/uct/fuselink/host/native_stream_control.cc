@@ -70,4 +70,9 @@ unsigned NativeStreamControl::end_from(uct_iface           *iface,
     return tcp_socket::end_from(events, near, far);
 }
 
+bool NativeStreamControl::discard(uct_ep *ep)
+{
+    return tcp_socket::discard(socket_of(ep));
+}
+
 } // namespace fuselink

@@ -15,6 +15,7 @@ public:
                    SocketAddress &there) override;
     bool end(uct_ep *ep) override;
     unsigned end_from(uct_iface *iface, const SocketAddress &far) override;
+    bool discard(uct_ep *ep) override;
 };
 
 } // namespace fuselink

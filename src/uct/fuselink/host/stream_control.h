@@ -151,6 +151,18 @@ public:
      */
     virtual unsigned end_from(uct_iface *iface, const SocketAddress &far) = 0;
 
+    /**
+     * Throws away what the connection's kernel has received and nobody has read,
+     * up to some megabytes. A kernel that closes a connection with such bytes
+     * resets it at once, and what this side said last is lost if it is still on its
+     * way, or if the other side writes before it reads.
+     *
+     * The endpoint must be destroyed before its interface makes progress again:
+     * the transport would take what comes later for what it had begun to read.
+     * False if there is no socket.
+     */
+    virtual bool discard(uct_ep *ep) = 0;
+
 protected:
     ~StreamControl() = default;
 };

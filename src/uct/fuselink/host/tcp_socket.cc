@@ -144,6 +144,21 @@ bool end(int fd)
     return true;
 }
 
+bool discard(int fd)
+{
+    if (!is_tcp(fd)) {
+        return false;
+    }
+    /* Not for ever: the other side may go on to send. */
+    constexpr size_t kOnce = 1 << 20;
+    for (unsigned i = 0; i < 16; ++i) {
+        if (recv(fd, nullptr, kOnce, MSG_TRUNC | MSG_DONTWAIT) <= 0) {
+            break;
+        }
+    }
+    return true;
+}
+
 unsigned end_from(int epoll, const SocketAddress &near,
                   const SocketAddress &far)
 {

@@ -27,6 +27,9 @@ bool addresses(int fd, SocketAddress &here, SocketAddress &there);
  *  was reset. */
 bool end(int fd);
 
+/** As StreamControl::discard(). */
+bool discard(int fd);
+
 /** As StreamControl::end_from(), for the connections that `epoll` watches and that
  *  were accepted at `near`. */
 unsigned end_from(int epoll, const SocketAddress &near,

@@ -300,6 +300,10 @@ void Teardown::close()
     if (left_ && channel_.ep() != nullptr) {
         /* UCX would wait for room for a word of its own. */
         host_.streams().end(channel_.ep());
+    } else if (abandoned_ && channel_.ep() != nullptr) {
+        /* UCX must not read them either: a put among them would be written where
+         * the memory of a user was. */
+        host_.streams().discard(channel_.ep());
     }
 }
 
