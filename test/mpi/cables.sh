@@ -190,3 +190,19 @@ cable_without_address() {
     "$cluster" exec host0 ip address add "$address" dev nic2 2>/dev/null
     end_stream && return "$status"
 }
+
+# says TEXT: the job, now or soon. UCX writes to standard output.
+says() {
+    stream_until "nothing says '$1'" grep -qF -- "$1" "$work/stream.out" "$work/stream.err"
+}
+
+# None is given up: it looks as if the other host was stopped.
+cables_all_silent() {
+    start_stream && printf 'host0 %d silent\n' 0 1 2 3 | "$cluster" nic - &&
+        says "nothing has come from peer" &&
+        printf 'host0 %d speaking\n' 0 1 2 3 | "$cluster" nic - &&
+        says "is heard again" && moves 10 && carried_by 50 nic0 nic1 nic2 nic3
+    local status=$?
+    printf 'host0 %d speaking\n' 0 1 2 3 | "$cluster" nic - >/dev/null
+    end_stream && return "$status"
+}

@@ -177,6 +177,19 @@ bool Stream::ready(unsigned side) const
             (end.ep != nullptr && end.ep->wants_to_write() && room(side) != 0));
 }
 
+bool Stream::brings(unsigned from, unsigned to) const
+{
+    for (unsigned side : {0u, 1u}) {
+        const End &reader = ends[side], &writer = ends[1 - side];
+        if (reader.iface != nullptr && !reader.ended && writer.process != nullptr &&
+            reader.process->index() == to && writer.process->index() == from &&
+            (!reader.received.empty() || writer.on_wire != 0 || !writer.to_send.empty())) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void Stream::notify(unsigned side)
 {
     if (ends[side].iface != nullptr && ready(side)) {

@@ -85,6 +85,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
                  size_t offset, const uint8_t *data, size_t length);
     /** UCX reads: the oldest that has come. Only if there is any. */
     Segment read(unsigned side);
+    /** Something that process `from` has sent is still to be read by process `to`. */
+    bool brings(unsigned from, unsigned to) const;
 
     /** The process closes its end. */
     void close(unsigned side);

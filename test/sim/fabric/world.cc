@@ -6,6 +6,8 @@
 #include "queue_pair.h"
 #include "stream.h"
 
+#include <algorithm>
+
 namespace fuselink::sim {
 
 World *World::current = nullptr;
@@ -18,7 +20,7 @@ const char *name_of(Count count)
         "refused", "resets", "qp_errors", "silences", "gave_up",
         "no_resource", "no_memory", "stops", "deaths", "leaves",
         "eps_closed", "peers_failed", "ops_failed", "bad_keys", "slept",
-        "paths_broken", "paths_mended", "lanes_failed", "lanes_moved", "warnings",
+        "paths_broken", "paths_mended", "lanes_failed", "lanes_moved", "unheard", "warnings",
         "notices_held", "notices_silenced", "silent_again", "broken_again", "held_back", "puts_again",
         "datagram_errors", "quick_puts", "kept", "from_ends", "gpu_messages",
         "gpu_puts", "gpu_gets", "copies_out", "copies_in",
@@ -100,6 +102,15 @@ uint32_t World::add_iface(SimIface &iface)
 {
     ifaces_[++last_iface_] = &iface;
     return last_iface_;
+}
+
+bool World::has_heard_all(uint32_t iface, unsigned process) const
+{
+    const auto it = heard_.find({iface, process});
+    return it != heard_.end() &&
+           std::none_of(streams_.begin(), streams_.end(), [&](const auto &stream) {
+               return stream->brings(it->second, process);
+           });
 }
 
 SimIface *World::find_iface(uint32_t id) const

@@ -30,7 +30,7 @@ enum class Count : unsigned {
     Refused, Resets, QpErrors, Silences, GaveUp, NoResource, NoMemory,
     Stops, Deaths, Leaves, EpsClosed, PeersFailed, /* ends */
     OpsFailed, BadKeys, Slept,
-    PathsBroken, PathsMended, LanesFailed, LanesMoved, Warnings, /* said by fuselink */
+    PathsBroken, PathsMended, LanesFailed, LanesMoved, Unheard, Warnings, /* said by fuselink */
     NoticesHeld, NoticesSilenced, SilentAgain, BrokenAgain, HeldBack, PutsAgain, DatagramErrors, QuickPuts, /* at a moment */
     Kept, FromEnds, /* messages: kept by users, sent from completions */
     GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
@@ -141,10 +141,8 @@ public:
             return heard.first.second == process && heard.second == from;
         });
     }
-    bool      has_heard(uint32_t iface, unsigned process) const
-    {
-        return heard_.contains({iface, process});
-    }
+    /** One has, and nothing of what its process has sent is still to be read. */
+    bool      has_heard_all(uint32_t iface, unsigned process) const;
 
     uint32_t   add_queue_pair(std::shared_ptr<QueuePair> pair); /* its number */
     void       remove_queue_pair(uint32_t number) { pairs_.erase(number); }

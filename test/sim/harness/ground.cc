@@ -36,6 +36,7 @@ ucs_log_func_rc_t on_log(const char *, unsigned, const char *,
     const bool moved  = tells("messages to peer") && tells("go over rail");
     world->count(Count::PathsBroken, broken);
     world->count(Count::LanesMoved, moved);
+    world->count(Count::Unheard, tells("nothing has come from peer"));
     if ((broken || moved) && world->on_failover) {
         world->on_failover();
     }
@@ -54,7 +55,7 @@ ucs_log_func_rc_t on_log(const char *, unsigned, const char *,
                                      "NIC that fails: " + line);
         }
     }
-    const bool uneven = tells("rails and peer"); /* they may be */
+    const bool uneven = tells("each side uses those that reach"); /* they may be */
     if (world->is_fair && !uneven && !world->stalled) {
         world->journal().violate("warns where nothing has happened: " + line);
     }

@@ -78,8 +78,11 @@ TEST(QuietClock, IsSuspectAtMostWhileNothingIsHeardOfThePeer)
         pair.view.peer_heard_at = pair.view.since + ms(149);
     }), Nanos::max());
     EXPECT_EQ(pair.worst, Health::Suspect);
+    EXPECT_EQ(pair.pass(ms(2), ms(2), [&] {
+        pair.view.peer_heard_at = pair.view.now - ms(151);
+    }), Nanos::max());
     EXPECT_NE(pair.pass(ms(2), ms(2), [&] {
-        pair.view.peer_heard_at = pair.view.since + ms(150);
+        pair.view.peer_heard_at = pair.view.now - ms(150);
     }), Nanos::max());
 }
 
@@ -88,9 +91,20 @@ TEST(QuietClock, AWireThatAnswersIsNotSilent)
     Pair pair;
     EXPECT_EQ(pair.pass(Nanos::seconds(100), ms(2), [&] {
         pair.view.peer_heard_at = pair.view.now;
-        pair.view.wire_heard_at = pair.view.since + ms(151);
+        pair.view.wire_heard_at = pair.view.now - ms(150);
     }), Nanos::max());
     EXPECT_EQ(pair.worst, Health::Suspect);
+}
+
+TEST(QuietClock, AWireThatHasAnsweredOnceMayBeSilentSince)
+{
+    Pair        pair;
+    const Nanos dead = pair.pass(ms(1000), ms(2), [&] {
+        pair.view.peer_heard_at = pair.view.now;
+        pair.view.wire_heard_at = pair.view.since + ms(200);
+    });
+    EXPECT_GE(dead, ms(350));
+    EXPECT_LE(dead, ms(354));
 }
 
 /* The other NIC has no room for messages, for its program does not look. */

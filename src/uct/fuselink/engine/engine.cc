@@ -1,6 +1,9 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "engine.h"
 
+#include <bit>
+#include <vector>
+
 namespace fuselink {
 namespace {
 
@@ -57,21 +60,27 @@ void Engine::watch()
 /* One line for each NIC, and none for each peer and path. */
 void Engine::note_carrier()
 {
-    uint16_t down    = 0;
-    bool     changed = false;
+    uint16_t            down = 0;
+    std::vector<Rail *> changed;
     for (const auto &rail : rails_.list()) {
         const bool carries = rail->look_at(*carrier_);
         if (carries != rail->carrier) {
             rail->carrier = carries;
             rail->health.on_carrier(carries, host_.now());
-            changed       = true;
-            ucs_warn("fuselink: rail %s %s", rail->name().c_str(),
-                     carries ? "has a link again" :
-                               "has lost its link: the other rails go on");
+            changed.push_back(rail.get());
         }
         down = static_cast<uint16_t>(down | !carries << rail->index());
     }
-    if (changed) {
+    const bool none = static_cast<size_t>(std::popcount(down)) ==
+                      rails_.list().size();
+    for (const Rail *rail : changed) {
+        ucs_warn("fuselink: rail %s %s", rail->name().c_str(),
+                 rail->carrier ? "has a link again" :
+                 none          ? "has lost its link, and no other has one: what is "
+                                 "sent waits" :
+                                 "has lost its link: the other rails go on");
+    }
+    if (!changed.empty()) {
         peers_.on_carrier(down);
     }
 }

@@ -33,7 +33,7 @@ void SilenceWatch::look(sched::Nanos now)
         Stream &stream = streams[i];
         suspect        = suspect || stream.asked;
     }
-    if (ucs_likely(!suspect)) {
+    if (ucs_likely(!suspect && !unheard_.is())) {
         return;
     }
     for (size_t i = 0; i < count; ++i) {
@@ -48,6 +48,28 @@ void SilenceWatch::look(sched::Nanos now)
             judge(streams[i], streams, count, now);
         }
     }
+    look_at_peer(streams, count, now);
+}
+
+/* Of a queue pair its NIC tells when it gives up, within seconds. */
+void SilenceWatch::look_at_peer(const Stream *streams, size_t count,
+                                sched::Nanos now)
+{
+    uint16_t     waiting = 0;
+    sched::Nanos heard   = program_at_;
+    for (size_t i = 0; i < count; ++i) {
+        const Stream &stream = streams[i];
+        heard = std::max(heard, stream.watch->heard_at());
+        if (stream.wire != nullptr) {
+            heard = std::max(heard, rails_.wires().heard_at(*stream.wire, now));
+        }
+        if (stream.asked && stream.check == nullptr &&
+            (stream.state.segments != 0 || stream.state.probes > 1)) {
+            waiting = static_cast<uint16_t>(waiting | 1u << stream.own);
+            heard   = std::max(heard, stream.watch->began);
+        }
+    }
+    unheard_.look(waiting, heard, now);
 }
 
 /* Its kernel. Of one that has nothing under way only if it was given a probe. */

@@ -9,6 +9,7 @@
 #include "../rail/rails.h"
 #include "../transfer/bulk.h"
 #include "../wireup/wireup.h"
+#include "unheard.h"
 
 #include <cstddef>
 
@@ -33,7 +34,8 @@ public:
     SilenceWatch(Connection &conn, ControlChannel &channel, Wireup &wireup,
                  BulkSender &bulk, Rails &rails, Poller &poller, Host &host)
         : conn_(conn), channel_(channel), wireup_(wireup), bulk_(bulk),
-          rails_(rails), poller_(poller), host_(host)
+          rails_(rails), poller_(poller), host_(host),
+          unheard_(conn.uuid(), rails.list())
     {
     }
     SilenceWatch(const SilenceWatch &)            = delete;
@@ -46,7 +48,7 @@ public:
     bool needed() const
     {
         return watches_lane() || !bulk_.idle() || bulk_.backlog() != 0 ||
-               bulk_.paths().has_unconfirmed();
+               bulk_.paths().has_unconfirmed() || unheard_.is();
     }
     /** From progress, when the time has come. */
     void look(sched::Nanos now);
@@ -108,6 +110,7 @@ private:
                  sched::Nanos now);
     void   judge_nic(Stream &stream, const Stream *all, size_t count,
                      sched::Nanos now);
+    void   look_at_peer(const Stream *streams, size_t count, sched::Nanos now);
     void   probe(const Stream &suspect, const Stream *all, size_t count,
                  sched::Nanos now);
 
@@ -134,6 +137,7 @@ private:
     Lane            lane_;
     uint64_t        heard_       = 0; /* as often its program has told us something, */
     sched::Nanos    program_at_;      /* and then */
+    Unheard         unheard_;
 };
 
 } // namespace fuselink

@@ -16,7 +16,7 @@ NicHealth RailHealth::health() const
 {
     NicHealth health;
     health.state = down_ ? NicState::Down :
-                   silent_ != 0 || lane_ == NicState::Silent ?
+                   silent_ != 0 || unheard_ != 0 || lane_ == NicState::Silent ?
                            NicState::Silent :
                    broken_ != 0 || lane_ == NicState::Broken ?
                            NicState::Broken : NicState::Up;
@@ -192,6 +192,35 @@ void RailHealth::look_closer(sched::Nanos now)
     if (shown_ != outages_.resent()) {
         changed();
     }
+}
+
+/* --- peers --- */
+
+void RailHealth::peer_unheard(uint64_t peer, sched::Nanos since, bool say,
+                              sched::Nanos now)
+{
+    begin_out(since);
+    ++unheard_;
+    const auto level = this->say() && say ? UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_INFO;
+    if (say) {
+        ucs_log(level, "fuselink: for %.0f s nothing has come from peer %016lx over "
+                "rail %s, nor over any other: what is sent to it waits",
+                (now - since).as_seconds(), peer, name_.c_str());
+    }
+    changed();
+}
+
+void RailHealth::peer_heard(uint64_t peer, sched::Nanos since, bool say,
+                            sched::Nanos now)
+{
+    --unheard_;
+    if (say) {
+        const auto level = said_ && !down_ ? UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_INFO;
+        ucs_log(level, "fuselink: peer %016lx is heard again, after %.1f s", peer,
+                (now - since).as_seconds());
+    }
+    end_out(now);
+    changed();
 }
 
 /* --- paths --- */

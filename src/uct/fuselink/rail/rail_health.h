@@ -89,6 +89,12 @@ public:
     /** Bytes of chunks that broke here go another way. */
     void chunks_resent(size_t bytes);
 
+    /* Peers from which nothing has come for long, over this rail or any other,
+     * although something waits for it here. */
+    /** @param say this rail's line tells of it */
+    void peer_unheard(uint64_t peer, sched::Nanos since, bool say, sched::Nanos now);
+    void peer_heard(uint64_t peer, sched::Nanos since, bool say, sched::Nanos now);
+
     /** True if something new is to be said of the rail; from then on it was. */
     bool say();
 
@@ -107,7 +113,8 @@ public:
 private:
     bool out() const
     {
-        return down_ || broken_ != 0 || silent_ != 0 || lane_ != NicState::Up;
+        return down_ || broken_ != 0 || silent_ != 0 || unheard_ != 0 ||
+               lane_ != NicState::Up;
     }
     unsigned &count(NicState why)
     {
@@ -140,6 +147,7 @@ private:
     unsigned       lanes_  = 0;
     unsigned       broken_ = 0;     /* paths that are out */
     unsigned       silent_ = 0;
+    unsigned       unheard_ = 0;    /* peers */
     sched::Nanos   until_;          /* paths rest */
     NicState       lane_   = NicState::Up; /* that of the last lane that broke */
     sched::Nanos   lane_since_;

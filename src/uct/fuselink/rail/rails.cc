@@ -214,11 +214,18 @@ void Rails::compare(const wire::RailTable &theirs)
         return;
     }
     said_uneven_ = true;
-    ucs_warn("fuselink: this process has %zu rails and peer %016lx has %zu: "
-             "each side uses those that reach one of the other's. fuselink_info "
-             "shows which NIC ports of a node are no rails and why; "
+    std::string here, there;
+    for (const auto &rail : rails_) {
+        here += (here.empty() ? "" : ",") + rail->name();
+    }
+    for (const auto &rail : theirs.rails) {
+        there += (there.empty() ? "" : ",") + rail.name;
+    }
+    ucs_warn("fuselink: this process has %zu rails (%s) and peer %016lx has %zu "
+             "(%s): each side uses those that reach one of the other's. "
+             "fuselink_info shows which NIC ports of a node are no rails and why; "
              "UCX_FUSELINK_DEVICES names those that are meant", rails_.size(),
-             theirs.uuid, theirs.rails.size());
+             here.c_str(), theirs.uuid, theirs.rails.size(), there.c_str());
 }
 
 } // namespace fuselink

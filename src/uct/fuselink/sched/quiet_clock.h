@@ -36,11 +36,12 @@ struct QuietView {
  *   least: InfiniBand lets it take up to four times as long as it is told. And for four
  *   times as long as what is under way takes by the speed of before. It was watched: an
  *   observation counts for 8 ms at most (StallClock).
- * - Something else was acknowledged in the second half, over another wire to the same
- *   peer: that is there.
+ * - Something else was acknowledged lately, over another wire to the same peer: that is
+ *   there. Lately is the second half of that time, or the last half of it if it has
+ *   gone on: what was heard of this wire once must not count for ever.
  * - On this wire nothing was.
  * - Messages are under way that the other NIC may have no room for, and the peer's
- *   program has answered something else in that half: it looks. Puts need no program.
+ *   program has answered something else lately: it looks. Puts need no program.
  *
  * Reads no clock, allocates nothing.
  */
@@ -72,10 +73,11 @@ public:
         if (silence_ < view.limit / 2) {
             return Health::Fine;
         }
-        const Nanos half = view.since + view.limit / 2;
-        return silence_ >= view.limit && view.peer_heard_at >= half &&
-                       view.wire_heard_at < half &&
-                       (!view.may_wait || view.program_at >= half) ?
+        const Nanos lately = std::max(view.since, view.now - view.limit) +
+                             view.limit / 2;
+        return silence_ >= view.limit && view.peer_heard_at >= lately &&
+                       view.wire_heard_at < lately &&
+                       (!view.may_wait || view.program_at >= lately) ?
                    Health::Dead : Health::Suspect;
     }
 
