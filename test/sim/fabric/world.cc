@@ -104,13 +104,22 @@ uint32_t World::add_iface(SimIface &iface)
     return last_iface_;
 }
 
-bool World::has_heard_all(uint32_t iface, unsigned process) const
+bool World::has_heard(uint32_t iface, unsigned process) const
 {
-    const auto it = heard_.find({iface, process});
-    return it != heard_.end() &&
-           std::none_of(streams_.begin(), streams_.end(), [&](const auto &stream) {
-               return stream->brings(it->second, process);
-           });
+    constexpr Instant kJust = 10'000; /* a few calls */
+    const auto        it    = heard_.find({iface, process});
+    if (it == heard_.end()) {
+        return false;
+    }
+    const unsigned from = it->second.from;
+    const bool     just = std::any_of(heard_.begin(), heard_.end(), [&](const auto &one) {
+        return one.first.second == process && one.second.from == from &&
+               time_.now() - one.second.at <= kJust;
+    });
+    return !just || std::none_of(streams_.begin(), streams_.end(),
+                                 [&](const auto &stream) {
+                                     return stream->brings(from, process);
+                                 });
 }
 
 SimIface *World::find_iface(uint32_t id) const

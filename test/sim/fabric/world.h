@@ -132,17 +132,18 @@ public:
     /** A message of this interface's, of process `from`, has come to the process. */
     void      note_heard(uint32_t iface, unsigned from, unsigned process)
     {
-        heard_[{iface, process}] = from;
+        heard_[{iface, process}] = {from, time_.now()};
     }
     /** The process loses what `from` has sent it, perhaps its last word. */
     void      note_missed(unsigned from, unsigned process)
     {
         std::erase_if(heard_, [&](const auto &heard) {
-            return heard.first.second == process && heard.second == from;
+            return heard.first.second == process && heard.second.from == from;
         });
     }
-    /** One has, and nothing of what its process has sent is still to be read. */
-    bool      has_heard_all(uint32_t iface, unsigned process) const;
+    /** One has. Not while the process goes by what it has just read, with more of it to
+     *  be read yet. */
+    bool      has_heard(uint32_t iface, unsigned process) const;
 
     uint32_t   add_queue_pair(std::shared_ptr<QueuePair> pair); /* its number */
     void       remove_queue_pair(uint32_t number) { pairs_.erase(number); }
@@ -234,7 +235,11 @@ private:
     std::vector<std::vector<Nic>>          nodes_;
     std::vector<std::unique_ptr<Process>>  processes_;
     std::map<uint32_t, SimIface *> ifaces_;
-    std::map<std::pair<uint32_t, unsigned>, unsigned> heard_;
+    struct Heard {
+        unsigned from; /* process */
+        Instant  at;
+    };
+    std::map<std::pair<uint32_t, unsigned>, Heard> heard_;
     std::map<uint32_t, std::shared_ptr<QueuePair>> pairs_;
     std::vector<std::shared_ptr<Stream>>           streams_;
     std::vector<DatagramEp *>                      datagrams_;
