@@ -20,7 +20,7 @@ using namespace fuselink::sim;
 {
     fputs("usage: sim_tests [--ucp] [--wires tcp|rc|ud|mixed|any]\n"
           "                 [--seed N | --seeds A..B] [--without NUMBERS] [--print]\n"
-          "                 [--twice] [--counts] [--keep-going] [--no-shrink]\n"
+          "                 [--nics N] [--twice] [--counts] [--keep-going] [--no-shrink]\n"
           "       sim_tests --hostile [--seed N | --seeds A..B] [--keep-going]\n"
           "       sim_tests --streams [--seed N | --seeds A..B] [--keep-going]\n",
           stderr);
@@ -160,6 +160,11 @@ int main(int argc, char **argv)
             last  = number(range.c_str() + dots + 2);
         } else if (name == "--without") {
             read_cuts(value(), cuts);
+        } else if (name == "--nics") {
+            cuts.nics = static_cast<unsigned>(number(value().c_str()));
+            if (cuts.nics == 0 || cuts.nics > 4) {
+                usage();
+            }
         } else if (name == "--ucp") {
             sort = kUcpPrograms;
         } else if (name == "--hostile") {

@@ -306,6 +306,9 @@ std::string replay_line(const Sort &sort, uint64_t seed, Wires wires,
 {
     std::string line = std::string(sort.option) + "--wires " + name_of(wires) +
                        " --seed " + std::to_string(seed);
+    if (cuts.nics != 0) {
+        line += " --nics " + std::to_string(cuts.nics);
+    }
     if (!cuts.left_out.empty()) {
         line += " --without ";
         /* Ranges of numbers that follow each other. */

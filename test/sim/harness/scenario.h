@@ -137,6 +137,7 @@ struct Scenario {
 /** What to leave out of what a seed gives, by number. */
 struct Cuts {
     std::set<unsigned> left_out;
+    unsigned           nics = 0; /* of each node; 0: as drawn */
 };
 
 Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts);

@@ -225,6 +225,7 @@ UcpPlan draw_ucp(uint64_t seed, Wires wires, const Cuts &cuts)
     base.nodes     = static_cast<unsigned>(chance.between(2, 3));
     base.processes = base.nodes + static_cast<unsigned>(chance.below(2));
     base.nics      = static_cast<unsigned>(chance.between(2, 4));
+    base.nics      = cuts.nics != 0 ? cuts.nics : base.nics;
     base.rates.clear();
     base.delays.clear();
     for (unsigned i = 0; i < base.nodes * base.nics; ++i) {
