@@ -91,10 +91,11 @@ void StreamEp::break_down(ucs_status_t status)
     state = State::Closed;
     stream->ends[side].handled = true;
     purge(status);
-    auto keep = stream;
-    stream->ends[side].ep = nullptr;
-    stream->close(side);
-    owner().fail_ep(*this, UCS_ERR_ENDPOINT_TIMEOUT);
+    auto           keep = stream;
+    const unsigned at   = side;
+    owner().fail_ep(*this, UCS_ERR_ENDPOINT_TIMEOUT); /* its socket is still there */
+    keep->ends[at].ep = nullptr;
+    keep->close(at);
 }
 
 ucs_status_t StreamEp::send(StreamRecord record, std::vector<uint8_t> copy,

@@ -178,7 +178,8 @@ Case make(std::string name, Side warns, unsigned least, unsigned most,
 {
     Case test{std::move(name), body, body};
     test.log = {{warns, "rail tcp/nic[0-9]+ to tcp/nic[0-9]+ of peer "
-                        "[0-9a-f]+ has failed", least, most},
+                        "[0-9a-f]+ has failed .Connection reset by remote peer.",
+                 least, most},
                 {Side::Both, "rail .* carries data again", 0, most}};
     return test;
 }

@@ -9,16 +9,20 @@
 #include <algorithm>
 
 namespace fuselink {
-namespace {
 
-ucs_status_t on_rail_error(void *arg, uct_ep_h ep, ucs_status_t status)
+ucs_status_t Rails::on_error(void *arg, uct_ep_h ep, ucs_status_t status)
 {
-    static_cast<Lanes *>(arg)->on_error(ep, status);
+    const auto &rails = *static_cast<Rails *>(arg);
+    StreamState state;
+    /* UCX's tcp calls each end a time-out. Its kernel gives up after tries. */
+    if (status == UCS_ERR_ENDPOINT_TIMEOUT && rails.host_.streams().look(ep, state) &&
+        state.retransmits == 0 && state.probes == 0) {
+        status = UCS_ERR_CONNECTION_RESET;
+    }
+    rails.lanes_.on_error(ep, status);
     /* Handled: what the user hears of it comes from the peer. */
     return UCS_OK;
 }
-
-} // namespace
 
 Rails::Rails(Host &host, Poller &poller, Lanes &lanes)
     : host_(host), poller_(poller), lanes_(lanes)
@@ -35,8 +39,8 @@ ucs_status_t Rails::open(const Settings &settings,
     lower.worker          = worker;
     lower.user            = params;
     lower.rx_headroom     = settings.rx_headroom;
-    lower.err_handler     = on_rail_error;
-    lower.err_handler_arg = &lanes_;
+    lower.err_handler     = on_error;
+    lower.err_handler_arg = this;
     lower.async_cb        = Poller::on_async_event;
     lower.async_arg       = &poller_;
 
