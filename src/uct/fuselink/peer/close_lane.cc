@@ -5,7 +5,8 @@ namespace fuselink {
 namespace {
 
 /* A connection refused within this time was refused by the peer's host, because
- * nobody listens there any more: an unreachable host takes longer. */
+ * nobody listens there any more: an unreachable host takes longer. A NIC without a link
+ * refuses at once, too. */
 constexpr sched::Nanos kRefusedTime = sched::Nanos::seconds(1);
 
 } // namespace
@@ -26,7 +27,14 @@ bool CloseLane::sweep(sched::Nanos now)
     }
     close();
     broke_ = false;
-    return now - since_ < kRefusedTime;
+    return now - since_ < kRefusedTime &&
+           wireup_.has_link(wireup_.candidates().at(at()));
+}
+
+/* The candidate that was tried last. */
+size_t CloseLane::at() const
+{
+    return (wireup_.current() + tried_) % wireup_.candidates().size();
 }
 
 bool CloseLane::open(sched::Nanos now)
@@ -37,10 +45,11 @@ bool CloseLane::open(sched::Nanos now)
             return false;
         }
         ++tried_;
-        const auto &candidate = candidates.at((wireup_.current() + tried_) %
-                                              candidates.size());
+        const auto &candidate = candidates.at(at());
         since_ = now;
-        endpoints_.create(candidate.rail->hello(), candidate.remote, ep_);
+        if (wireup_.has_link(candidate)) {
+            endpoints_.create(candidate.rail->hello(), candidate.remote, ep_);
+        }
     }
     return true;
 }

@@ -41,6 +41,8 @@ public:
     void close();
 
 private:
+    size_t at() const;
+
     Endpoints    &endpoints_;
     const Wireup &wireup_;
     uct_ep_h      ep_    = nullptr;

@@ -128,6 +128,11 @@ public:
     const Candidates &candidates() const { return candidates_; }
     /** The candidate that is in use. */
     size_t            current() const { return current_; }
+    /** Both of its NICs have a link, as far as is known. */
+    bool has_link(const Candidates::Candidate &one) const
+    {
+        return search_.has_link(one);
+    }
 
 private:
     bool is_unanswered() const override
