@@ -152,7 +152,8 @@ public:
     /** Bytes that lanes sent which other lanes had sent before. */
     uint64_t resent() const { return resent_; }
 
-    /** The peer has had all messages before `seen`. False if those were not sent. */
+    /** The peer has had all messages before `seen`. False, and nothing changed, if it
+     *  has said more before, or if there are not so many. */
     bool acknowledge(wire::MessageNumber seen);
 
     bool   empty() const { return count_ == 0; }

@@ -100,7 +100,7 @@ Chunk *MessageTx::take_acknowledged(const wire::ChunkAck &ack)
                                      nullptr;
     if (chunk == nullptr) {
         ucs_debug("fuselink: peer %016lx acknowledges a chunk that was not "
-                  "sent", connection_.uuid());
+                  "sent, or was acknowledged before", connection_.uuid());
     }
     return chunk;
 }
