@@ -192,14 +192,22 @@ cable_without_address() {
 }
 
 # says TEXT: the job, now or soon. UCX writes to standard output.
+has_said() {
+    grep -qF -- "$1" "$work/stream.out" "$work/stream.err"
+}
+
+never_said() {
+    ! has_said "$1" || { echo "'$1' was said too early"; return 1; }
+}
+
 says() {
-    stream_until "nothing says '$1'" grep -qF -- "$1" "$work/stream.out" "$work/stream.err"
+    stream_until "nothing says '$1'" has_said "$1"
 }
 
 # None is given up: it looks as if the other host was stopped.
 cables_all_silent() {
     start_stream && printf 'host0 %d silent\n' 0 1 2 3 | "$cluster" nic - &&
-        says "nothing has come from peer" &&
+        says "nothing has come from peer" && never_said "is heard again" &&
         printf 'host0 %d speaking\n' 0 1 2 3 | "$cluster" nic - &&
         says "is heard again" && moves 10 && carried_by 50 nic0 nic1 nic2 nic3
     local status=$?

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "scenario.h"
 
+#include "special_draws.h"
 #include "weights.h"
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 namespace fuselink::sim {
 namespace {
 
-constexpr unsigned kMostNumbers = 4096;
 constexpr size_t   kHeavyArena  = 24 << 20;
 
 using Kind = Action::Kind;
@@ -42,6 +42,8 @@ void draw_profile(Random &chance, Wires wires, Profile &profile)
     profile.deaf_events    = chance.one_in(2);
     profile.quick_puts     = chance.one_in(4);
 }
+
+} // namespace
 
 Action draw_action(Random &chance, const Scenario &scenario, unsigned process)
 {
@@ -78,6 +80,8 @@ Action draw_action(Random &chance, const Scenario &scenario, unsigned process)
     }
     return action;
 }
+
+namespace {
 
 /* A fault that peers survive, as long as one NIC is left for messages. */
 Fault draw_mild(Random &chance)
@@ -331,64 +335,6 @@ void draw_stops(uint64_t seed, Scenario &s)
     }
 }
 
-/* Of some, gets from a program that is stopped are cancelled, while a cable is out: it
- * goes on when it is given up. */
-void draw_cut_off(uint64_t seed, const Cuts &cuts, Scenario &s)
-{
-    Random chance(seed, 88);
-    if (s.nics == 1 || s.wires != Wires::Tcp || s.fair || !chance.one_in(24)) {
-        return;
-    }
-    auto say = [&, number = 0u](unsigned p, Kind kind, size_t length,
-                                Instant time) mutable {
-        Random own(seed, 80'000 + number);
-        Action action = draw_action(own, s, p);
-        action.number = number++;
-        action.peer   = 1 - p;
-        action.kind   = kind;
-        action.length = length;
-        action.time   = time;
-        if (cuts.left_out.count(action.number) == 0) {
-            s.scripts[p].push_back(action);
-        }
-    };
-    for (auto &script : s.scripts) {
-        script.clear();
-    }
-    say(0, Kind::AmShort, 8, 0);
-    say(0, Kind::Flush, 0, 0);
-    say(0, Kind::Compute, 0, 5 * kMillisecond);
-    for (uint64_t gets = chance.between(1, 4); gets != 0; --gets) {
-        say(0, Kind::GetZcopy, chance.between(32 << 10, 128 << 10), 0);
-    }
-    say(0, Kind::Compute, 0, static_cast<Instant>(chance.scaled(100'000, 50'000'000)));
-    say(0, Kind::Cancel, 0, 0);
-    say(1, Kind::AmShort, 8, 0);
-    say(1, Kind::Compute, 0, kMillisecond);
-    s.faults.clear();
-    for (auto kind : {Fault::Kind::Stop, Fault::Kind::Unplug}) {
-        Fault fault;
-        fault.kind    = kind;
-        fault.number  = kMostNumbers + static_cast<unsigned>(s.faults.size());
-        fault.process = kind == Fault::Kind::Stop ? 1 : 0;
-        fault.nic     = static_cast<unsigned>(chance.below(s.nics));
-        fault.when    = static_cast<Instant>(chance.scaled(5'000'000, 50'000'000));
-        fault.time    = kind == Fault::Kind::Stop ?
-                            static_cast<Instant>(chance.scaled(4'000'000'000,
-                                                               9'000'000'000)) :
-                            60 * kSecond;
-        if (cuts.left_out.count(fault.number) == 0) {
-            s.faults.push_back(fault);
-        }
-    }
-    /* Gets last for long, and what is sent stays where it is. */
-    std::fill(s.rates.begin(), s.rates.end(),
-              static_cast<double>(chance.scaled(1'000'000, 10'000'000)));
-    s.profile.send_buffer = s.profile.receive_buffer =
-        chance.pick({size_t{8} << 10, size_t{64} << 10});
-    s.profile.patience = 900 * kSecond;
-}
-
 } // namespace
 
 const char *name_of(Wires wires)
@@ -543,6 +489,8 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     s.keeps_failed = Random(seed, 86).one_in(4);
     draw_stops(seed, s);
     draw_cut_off(seed, cuts, s);
+    draw_unplugged(seed, cuts, s);
+    draw_pause(seed, cuts, s);
     return s;
 }
 

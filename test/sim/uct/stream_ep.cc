@@ -93,7 +93,10 @@ void StreamEp::break_down(ucs_status_t status)
     purge(status);
     auto           keep = stream;
     const unsigned at   = side;
-    owner().fail_ep(*this, UCS_ERR_ENDPOINT_TIMEOUT); /* its socket is still there */
+    if (keep->ends[at].eof && !keep->ends[at].error) {
+        keep->ends[at].ep = nullptr; /* closed by who has read its end */
+    }
+    owner().fail_ep(*this, UCS_ERR_ENDPOINT_TIMEOUT); /* else its socket is there */
     keep->ends[at].ep = nullptr;
     keep->close(at);
 }

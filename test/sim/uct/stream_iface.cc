@@ -373,6 +373,9 @@ std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
     stream->ends[1].iface_id = remote;
     adopt(stream);
     ep.use(stream, 0);
+    if (profile.down && !nic().plugged) {
+        world().time().after(kMicrosecond, [stream] { stream->fail(0); });
+    }
 
     /* Its last word came before, and UCX prints that nobody listens. Who leaves before
      * it has said anything has no way to say so, nor to who loses it unread. */

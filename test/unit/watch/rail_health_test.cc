@@ -176,6 +176,23 @@ TEST_F(RailHealths, WhatIsSentAgainIsShown)
     EXPECT_EQ(last_.resent, 1010u);
 }
 
+/* Peers are counted; one line is said for all, by the caller. */
+TEST_F(RailHealths, IsSilentWhileAPeerIsNotHeard)
+{
+    EXPECT_TRUE(health_.peer_unheard(at(1000)));
+    EXPECT_FALSE(health_.peer_unheard(at(1500)));
+    EXPECT_EQ(last_.state, NicState::Silent);
+    EXPECT_EQ(last_.since, 1'000'000'000);
+    health_.peer_heard(at(1000), at(7000));
+    EXPECT_EQ(last_.state, NicState::Silent);
+    health_.peer_heard(at(1500), at(8000));
+    EXPECT_EQ(last_.state, NicState::Up);
+    EXPECT_EQ(last_.out, uint64_t{7'000'000'000});
+    EXPECT_EQ(last_.longest, uint64_t{6'500'000'000});
+    EXPECT_TRUE(health_.peer_unheard(at(9000))) << "what comes now is said anew";
+    EXPECT_TRUE(warnings_.empty());
+}
+
 /* What is out when the interface closes. */
 TEST_F(RailHealths, TheEndEndsAll)
 {

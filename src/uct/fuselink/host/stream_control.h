@@ -88,7 +88,9 @@ struct StreamState {
  * this process's memory, however much was under way.
  *
  * A descriptor stays the transport's: nothing here closes one. By the thread that
- * progresses the interface, and not from inside its callbacks.
+ * progresses the interface, and not from inside its callbacks, but for look(), which
+ * may be asked of an endpoint whose error is just told: UCX's tcp has closed its socket
+ * if the other side has ended the connection in order, and else has it still.
  */
 class StreamControl {
 public:
@@ -157,8 +159,9 @@ public:
      * resets it at once, and what this side said last is lost if it is still on its
      * way, or if the other side writes before it reads.
      *
-     * The endpoint must be destroyed before its interface makes progress again:
-     * the transport would take what comes later for what it had begun to read.
+     * Its interface must make no progress any more, even where the endpoint is
+     * destroyed: UCX keeps the socket of a connection that has both directions, and
+     * would take what comes later for what it had begun to read.
      * False if there is no socket.
      */
     virtual bool discard(uct_ep *ep) = 0;

@@ -8,6 +8,8 @@ namespace {
  * nobody listens there any more: an unreachable host takes longer. A NIC without a link
  * refuses at once, too. */
 constexpr sched::Nanos kRefusedTime = sched::Nanos::seconds(1);
+/* Between tries. */
+constexpr sched::Nanos kPause = sched::Nanos::millis(10);
 
 } // namespace
 
@@ -26,39 +28,24 @@ bool CloseLane::sweep(sched::Nanos now)
         return false;
     }
     close();
-    broke_ = false;
-    return now - since_ < kRefusedTime &&
-           wireup_.has_link(wireup_.candidates().at(at()));
+    return now - since_ < kRefusedTime && had_link_ &&
+           wireup_.has_link(wireup_.candidates().at(at_));
 }
 
-/* The candidate that was tried last. */
-size_t CloseLane::at() const
+void CloseLane::open(sched::Nanos now)
 {
-    return (wireup_.current() + tried_) % wireup_.candidates().size();
-}
-
-bool CloseLane::open(sched::Nanos now)
-{
+    if (ep_ != nullptr || (since_ != sched::Nanos() && now - since_ < kPause)) {
+        return;
+    }
     const Candidates &candidates = wireup_.candidates();
-    while (ep_ == nullptr) {
-        if (tried_ == candidates.size()) {
-            return false;
-        }
-        ++tried_;
-        const auto &candidate = candidates.at(at());
-        since_ = now;
-        if (wireup_.has_link(candidate)) {
+    for (size_t i = 0; i < candidates.size() && ep_ == nullptr; ++i) {
+        at_ = (wireup_.current() + ++tries_) % candidates.size();
+        const auto &candidate = candidates.at(at_);
+        if (candidate.rail->carrier) {
+            since_    = now;
+            had_link_ = wireup_.has_link(candidate);
             endpoints_.create(candidate.rail->hello(), candidate.remote, ep_);
         }
-    }
-    return true;
-}
-
-void CloseLane::leave()
-{
-    close();
-    if (tried_ >= wireup_.candidates().size()) {
-        tried_ = 0;
     }
 }
 
@@ -68,6 +55,7 @@ void CloseLane::close()
         endpoints_.destroy(ep_);
         ep_ = nullptr;
     }
+    broke_ = false;
 }
 
 } // namespace fuselink

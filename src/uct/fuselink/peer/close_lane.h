@@ -29,26 +29,25 @@ public:
 
     /** An endpoint broke. False if it is not this one. */
     bool on_error(uct_ep_h ep);
-    /** Destroys an endpoint that broke. True if that was so soon that nobody
-     *  listens there any more. From progress. */
+    /** Destroys an endpoint that broke. True if the peer's host has refused it:
+     *  nobody listens there any more. From progress. */
     bool sweep(sched::Nanos now);
-    /** Sees to it that there is one. False if no candidate is left. From
-     *  progress. */
-    bool open(sched::Nanos now);
-    /** Destroys one that is silent. The next may be any, those that were tried as
-     *  well. */
-    void leave();
+    /** Begins one if there is none, and a candidate that can be tried now. Those that
+     *  were tried have their turn again: that none connects does not say that nobody
+     *  is there. From progress. */
+    void open(sched::Nanos now);
+    /** Destroys one that is silent. */
     void close();
 
 private:
-    size_t at() const;
-
     Endpoints    &endpoints_;
     const Wireup &wireup_;
-    uct_ep_h      ep_    = nullptr;
-    bool          broke_ = false;
-    size_t        tried_ = 0; /* candidates */
-    sched::Nanos  since_;     /* the endpoint was begun */
+    uct_ep_h      ep_       = nullptr;
+    bool          broke_    = false;
+    bool          had_link_ = false; /* both NICs of the endpoint, when it was begun */
+    size_t        tries_    = 0;
+    size_t        at_       = 0;     /* the candidate that was tried last */
+    sched::Nanos  since_;            /* the endpoint was begun; 0: there was none */
 };
 
 } // namespace fuselink

@@ -370,6 +370,7 @@ void Peer::advance()
 void Peer::tear_down()
 {
     teardown_.begin();
+    silence_.forget();
     channel_.drop_all();
     target_.clear();
     keys_.clear();

@@ -10,6 +10,9 @@ constexpr sched::Nanos kProbePause = sched::Nanos::millis(10);
 /* Between questions on a wire that is not suspected: a program may compute for long. */
 constexpr sched::Nanos kFirstAsk = sched::Nanos::millis(20);
 constexpr sched::Nanos kLastAsk  = sched::Nanos::millis(1000);
+/* A program that says nothing for so long, though it is asked, computes: when it is heard
+ * again it has not looked at everything yet. */
+constexpr sched::Nanos kRests = kLastAsk / 2;
 /* Until a NIC is asked whether messages have come, which their program says itself if
  * it looks. */
 constexpr sched::Nanos kFirstCheck = sched::Nanos::millis(50);
@@ -28,7 +31,7 @@ void SilenceWatch::look(sched::Nanos now)
 {
     Stream       streams[kMost];
     const size_t count   = find_streams(streams, now);
-    bool         suspect = false;
+    bool         suspect = wireup_.replaces_lane();
     for (size_t i = 0; i < count; ++i) {
         Stream &stream = streams[i];
         suspect        = suspect || stream.asked;
@@ -55,8 +58,8 @@ void SilenceWatch::look(sched::Nanos now)
 void SilenceWatch::look_at_peer(const Stream *streams, size_t count,
                                 sched::Nanos now)
 {
-    uint16_t     waiting = 0;
-    sched::Nanos heard   = program_at_;
+    unsigned     waiting = 0;
+    sched::Nanos heard   = std::max(program_at_, acknowledged_at_);
     for (size_t i = 0; i < count; ++i) {
         const Stream &stream = streams[i];
         heard = std::max(heard, stream.watch->heard_at());
@@ -65,11 +68,17 @@ void SilenceWatch::look_at_peer(const Stream *streams, size_t count,
         }
         if (stream.asked && stream.check == nullptr &&
             (stream.state.segments != 0 || stream.state.probes > 1)) {
-            waiting = static_cast<uint16_t>(waiting | 1u << stream.own);
-            heard   = std::max(heard, stream.watch->began);
+            waiting |= 1u << stream.own;
         }
     }
-    unheard_.look(waiting, heard, now);
+    /* Its program may be stopped, and its kernel has taken a hello. */
+    StreamState state;
+    if (wireup_.replaces_lane() && channel_.rail() != nullptr &&
+        (channel_.ep() == nullptr || !host_.streams().look(channel_.ep(), state) ||
+         state.phase != StreamState::Phase::Established || state.segments != 0)) {
+        waiting |= 1u << channel_.rail()->index();
+    }
+    unheard_.look(static_cast<uint16_t>(waiting), heard, now);
 }
 
 /* Its kernel. Of one that has nothing under way only if it was given a probe. */
@@ -180,6 +189,7 @@ bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
     if (lane_.acknowledged != channel_.acknowledged()) {
         lane_.acknowledged = channel_.acknowledged();
         lane_.left         = 0;
+        acknowledged_at_   = now;
         if (lane_.wire != nullptr) {
             rails_.wires().heard(*lane_.wire, now);
         }
@@ -270,6 +280,7 @@ size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
 {
     if (heard_ != channel_.heard_seen()) {
         heard_      = channel_.heard_seen();
+        runs_since_ = now - program_at_ > kRests ? now : runs_since_;
         program_at_ = now;
     }
     size_t count = find_lane(streams[0], now) ? 1 : 0;
@@ -328,7 +339,7 @@ void SilenceWatch::leave(const Wire &wire)
 
 /* A path that the other kernel, NIC or thread of UCX does not answer: the others go on,
  * and it is tried again. Where it has, the peer's program has to look; if that is seen
- * to run, its answer was lost. */
+ * to run for a while, its answer was lost. */
 void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
 {
     StreamWatch &watch = path.stream.watch;
@@ -346,7 +357,8 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
             return;
         }
         if (state.phase == StreamState::Phase::Connecting ||
-            program_at_ > watch.waits_from + ConnectTimer::kKernel / 2) {
+            program_at_ > std::max(watch.waits_from, runs_since_) +
+                              ConnectTimer::kKernel / 2) {
             bulk_.on_silent(path);
         } else if (waits > ConnectTimer::kKernel &&
                    now - watch.probed_at >= kLastAsk / 4) {

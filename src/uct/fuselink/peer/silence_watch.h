@@ -52,6 +52,8 @@ public:
     }
     /** From progress, when the time has come. */
     void look(sched::Nanos now);
+    /** The connection has failed: nobody is looked at any more. */
+    void forget() { unheard_.forget(); }
     /** A connection, of this peer or of another, has found a wire silent, or that it
      *  speaks again. From progress. */
     void on_wire(const Wire &wire);
@@ -136,7 +138,9 @@ private:
     };
     Lane            lane_;
     uint64_t        heard_       = 0; /* as often its program has told us something, */
-    sched::Nanos    program_at_;      /* and then */
+    sched::Nanos    program_at_;      /* and then; */
+    sched::Nanos    runs_since_;      /* without a pause */
+    sched::Nanos    acknowledged_at_; /* messages by it */
     Unheard         unheard_;
 };
 

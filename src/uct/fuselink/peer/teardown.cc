@@ -189,7 +189,7 @@ void Teardown::leave_if_silent(uct_ep_h ep)
         return;
     }
     if (close_lane_.ep() != nullptr) {
-        close_lane_.leave();
+        close_lane_.close();
     } else {
         left_ = channel_failure_.broken = must_tell_ = true;
     }
@@ -230,7 +230,7 @@ bool Teardown::send_goodbye(uct_ep_h ep, int flags)
 }
 
 /* The lane of messages; where it is broken, another endpoint to the peer. Null if
- * there is none. */
+ * there is none, now or (Theirs::gone) at all. */
 uct_ep_h Teardown::lane(sched::Nanos now)
 {
     if (theirs_.gone) {
@@ -246,8 +246,8 @@ uct_ep_h Teardown::lane(sched::Nanos now)
     if (close_lane_.sweep(now)) {
         theirs_.gone = true;
     }
-    if (!theirs_.gone && !close_lane_.open(now)) {
-        theirs_.gone = true;
+    if (!theirs_.gone) {
+        close_lane_.open(now);
     }
     return close_lane_.ep();
 }

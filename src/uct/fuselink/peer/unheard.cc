@@ -5,40 +5,60 @@ namespace fuselink {
 
 void Unheard::look(uint16_t waiting, sched::Nanos heard, sched::Nanos now)
 {
-    now_ = now;
-    if (waiting != 0 && now - heard >= kPatience) {
-        if (waiting_ == 0) {
-            begin(waiting, heard);
+    using Change        = sched::UnheardClock::Change;
+    const Change change = clock_.look(waiting != 0, heard, now);
+    last_               = now;
+    if (ucs_likely(change == Change::None)) {
+        return;
+    }
+    if (change == Change::Begins) {
+        begin(waiting, now);
+        return;
+    }
+    if (change == Change::Heard) {
+        ucs_log(warned_ ? UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_INFO,
+                "fuselink: peer %016lx is heard again, after %.1f s", peer_,
+                (now - since_).as_seconds());
+    }
+    end(now);
+}
+
+/* One line, of the first rail of which nothing was said yet. */
+void Unheard::begin(uint16_t waiting, sched::Nanos now)
+{
+    out_        = waiting;
+    since_      = clock_.since();
+    warned_     = false;
+    Rail *named = nullptr;
+    for (const auto &rail : rails_) {
+        if ((waiting >> rail->index() & 1) != 0) {
+            const bool fresh = rail->health.peer_unheard(since_);
+            named   = named == nullptr || (fresh && !warned_) ? rail.get() : named;
+            warned_ = warned_ || fresh;
         }
-    } else if (waiting_ != 0) {
-        end(true);
+    }
+    if (named != nullptr) {
+        ucs_log(warned_ ? UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_INFO,
+                "fuselink: for %.0f s nothing has come from peer %016lx over rail %s, "
+                "nor over any other: what is sent to it waits",
+                (now - since_).as_seconds(), peer_, named->name().c_str());
     }
 }
 
-/* One line, of the first rail. */
-void Unheard::begin(uint16_t waiting, sched::Nanos heard)
+void Unheard::end(sched::Nanos now)
 {
-    waiting_   = waiting;
-    since_     = heard;
-    bool first = true;
     for (const auto &rail : rails_) {
-        if (waiting_ >> rail->index() & 1) {
-            rail->health.peer_unheard(peer_, since_, first, now_);
-            first = false;
+        if ((out_ >> rail->index() & 1) != 0) {
+            rail->health.peer_heard(since_, now);
         }
     }
+    out_ = 0;
 }
 
-void Unheard::end(bool heard)
+void Unheard::forget()
 {
-    bool first = heard;
-    for (const auto &rail : rails_) {
-        if (waiting_ >> rail->index() & 1) {
-            rail->health.peer_heard(peer_, since_, first, now_);
-            first = false;
-        }
-    }
-    waiting_ = 0;
+    end(last_);
+    clock_ = {};
 }
 
 } // namespace fuselink

@@ -196,29 +196,20 @@ void RailHealth::look_closer(sched::Nanos now)
 
 /* --- peers --- */
 
-void RailHealth::peer_unheard(uint64_t peer, sched::Nanos since, bool say,
-                              sched::Nanos now)
+bool RailHealth::peer_unheard(sched::Nanos since)
 {
     begin_out(since);
     ++unheard_;
-    const auto level = this->say() && say ? UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_INFO;
-    if (say) {
-        ucs_log(level, "fuselink: for %.0f s nothing has come from peer %016lx over "
-                "rail %s, nor over any other: what is sent to it waits",
-                (now - since).as_seconds(), peer, name_.c_str());
-    }
+    real_            = true;
+    const bool first = say();
     changed();
+    return first;
 }
 
-void RailHealth::peer_heard(uint64_t peer, sched::Nanos since, bool say,
-                            sched::Nanos now)
+void RailHealth::peer_heard(sched::Nanos since, sched::Nanos now)
 {
     --unheard_;
-    if (say) {
-        const auto level = said_ && !down_ ? UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_INFO;
-        ucs_log(level, "fuselink: peer %016lx is heard again, after %.1f s", peer,
-                (now - since).as_seconds());
-    }
+    waited(now - since);
     end_out(now);
     changed();
 }

@@ -91,9 +91,10 @@ public:
 
     /* Peers from which nothing has come for long, over this rail or any other,
      * although something waits for it here. */
-    /** @param say this rail's line tells of it */
-    void peer_unheard(uint64_t peer, sched::Nanos since, bool say, sched::Nanos now);
-    void peer_heard(uint64_t peer, sched::Nanos since, bool say, sched::Nanos now);
+    /** True if nothing was said of the rail: the caller warns of all such rails in one
+     *  line. */
+    bool peer_unheard(sched::Nanos since);
+    void peer_heard(sched::Nanos since, sched::Nanos now);
 
     /** True if something new is to be said of the rail; from then on it was. */
     bool say();

@@ -10,13 +10,25 @@
 
 namespace fuselink {
 
+/* UCX's tcp calls each end a time-out. Its kernel gives up after tries; and it has closed
+ * the socket of a connection that the other end has ended in order. */
+bool Rails::is_reset(uct_ep_h ep) const
+{
+    const auto rail = std::find_if(rails_.begin(), rails_.end(), [&](const auto &one) {
+        return one->hello().handle() == ep->iface ||
+               one->control().handle() == ep->iface ||
+               one->bulk().handle() == ep->iface;
+    });
+    StreamState state;
+    return rail != rails_.end() && (*rail)->traits().stream &&
+           (!host_.streams().look(ep, state) ||
+            (state.retransmits == 0 && state.probes == 0));
+}
+
 ucs_status_t Rails::on_error(void *arg, uct_ep_h ep, ucs_status_t status)
 {
     const auto &rails = *static_cast<Rails *>(arg);
-    StreamState state;
-    /* UCX's tcp calls each end a time-out. Its kernel gives up after tries. */
-    if (status == UCS_ERR_ENDPOINT_TIMEOUT && rails.host_.streams().look(ep, state) &&
-        state.retransmits == 0 && state.probes == 0) {
+    if (status == UCS_ERR_ENDPOINT_TIMEOUT && rails.is_reset(ep)) {
         status = UCS_ERR_CONNECTION_RESET;
     }
     rails.lanes_.on_error(ep, status);

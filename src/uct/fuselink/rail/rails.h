@@ -74,6 +74,7 @@ public:
 private:
     /* UCT's error handler of all rails. */
     static ucs_status_t on_error(void *arg, uct_ep_h ep, ucs_status_t status);
+    bool is_reset(uct_ep_h ep) const;
     bool adds_little(const Rail &rail) const;
     bool may_lock(const RailCandidate &candidate, size_t rails);
     void name_unlocked(size_t rails) const;

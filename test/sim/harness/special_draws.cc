@@ -1,0 +1,133 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "special_draws.h"
+
+#include <algorithm>
+
+namespace fuselink::sim {
+namespace {
+
+using Kind = Action::Kind;
+
+/* Gets of the first program from the second, which it cancels while they last, that
+ * much later or a bit more. */
+void draw_cancelled_gets(Random &chance, Instant later, const Cuts &cuts, Scenario &s)
+{
+    constexpr Instant kLook = kMillisecond / 2;
+    auto say = [&, number = 0u](unsigned p, Kind kind, size_t length,
+                                Instant time) mutable {
+        Random own(s.seed, 80'000 + number);
+        Action action = draw_action(own, s, p);
+        action.number = number++;
+        action.peer   = 1 - p;
+        action.kind   = kind;
+        action.length = length;
+        action.time   = time;
+        if (cuts.left_out.count(action.number) == 0) {
+            s.scripts[p].push_back(action);
+        }
+    };
+    for (auto &script : s.scripts) {
+        script.clear();
+    }
+    say(0, Kind::AmShort, 8, 0);
+    say(0, Kind::Flush, 0, 0);
+    say(0, Kind::Compute, 0, 5 * kMillisecond);
+    for (uint64_t gets = chance.between(1, 4); gets != 0; --gets) {
+        say(0, Kind::GetZcopy, chance.between(32 << 10, 128 << 10), 0);
+    }
+    for (Instant time = 0; time < later; time += kLook) {
+        say(0, Kind::Compute, 0, kLook);
+    }
+    say(0, Kind::Compute, 0, static_cast<Instant>(chance.scaled(100'000, 50'000'000)));
+    say(0, Kind::Cancel, 0, 0);
+    say(1, Kind::AmShort, 8, 0);
+    say(1, Kind::Compute, 0, kMillisecond);
+    s.faults.clear();
+}
+
+void add_fault(const Cuts &cuts, Fault fault, Scenario &s)
+{
+    if (cuts.left_out.count(fault.number) == 0) {
+        s.faults.push_back(fault);
+    }
+}
+
+/* Gets last for long, and what is sent stays where it is. */
+void slow_down(Random &chance, Scenario &s)
+{
+    std::fill(s.rates.begin(), s.rates.end(),
+              static_cast<double>(chance.scaled(1'000'000, 10'000'000)));
+    s.profile.send_buffer = s.profile.receive_buffer =
+        chance.pick({size_t{8} << 10, size_t{64} << 10});
+    s.profile.patience = 900 * kSecond;
+}
+
+} // namespace
+
+void draw_pause(uint64_t seed, const Cuts &cuts, Scenario &s)
+{
+    Random chance(seed, 91);
+    if (!s.fair || !chance.one_in(20) || cuts.left_out.count(kMostNumbers - 1) != 0) {
+        return;
+    }
+    std::vector<Action> &script = s.scripts[chance.below(s.processes)];
+    Action               pause;
+    pause.kind   = Kind::Compute;
+    pause.number = kMostNumbers - 1;
+    pause.time   = static_cast<Instant>(chance.between(5'200, 7'000)) * kMillisecond;
+    script.insert(script.begin() + static_cast<ptrdiff_t>(
+                                       chance.below(script.size() + 1)), pause);
+}
+
+void draw_cut_off(uint64_t seed, const Cuts &cuts, Scenario &s)
+{
+    Random chance(seed, 88);
+    if (s.nics == 1 || s.wires != Wires::Tcp || s.fair || !chance.one_in(24)) {
+        return;
+    }
+    draw_cancelled_gets(chance, 0, cuts, s);
+    unsigned number = kMostNumbers;
+    for (auto kind : {Fault::Kind::Stop, Fault::Kind::Unplug}) {
+        Fault fault;
+        fault.kind    = kind;
+        fault.number  = number++;
+        fault.process = kind == Fault::Kind::Stop ? 1 : 0;
+        fault.nic     = static_cast<unsigned>(chance.below(s.nics));
+        fault.when    = static_cast<Instant>(chance.scaled(5'000'000, 50'000'000));
+        fault.time    = kind == Fault::Kind::Stop ?
+                            static_cast<Instant>(chance.scaled(4'000'000'000,
+                                                               9'000'000'000)) :
+                            60 * kSecond;
+        add_fault(cuts, fault, s);
+    }
+    slow_down(chance, s);
+}
+
+void draw_unplugged(uint64_t seed, const Cuts &cuts, Scenario &s)
+{
+    Random chance(seed, 89);
+    if (s.wires != Wires::Tcp || s.fair || !chance.one_in(24)) {
+        return;
+    }
+    const Instant when = static_cast<Instant>(chance.scaled(5'000'000, 50'000'000));
+    draw_cancelled_gets(chance, when, cuts, s);
+    s.all_unplugged = true;
+    s.profile.down  = chance.one_in(2);
+    const unsigned process = static_cast<unsigned>(chance.below(2));
+    const Instant  time    = static_cast<Instant>(chance.between(3'200, 11'000)) *
+                             kMillisecond;
+    const uint64_t silent = chance.below(2 * s.nics); /* most often none is */
+    for (unsigned nic = 0; nic < s.nics; ++nic) {
+        Fault fault;
+        fault.kind    = nic == silent ? Fault::Kind::Silent : Fault::Kind::Unplug;
+        fault.number  = kMostNumbers + nic;
+        fault.process = process;
+        fault.nic     = nic;
+        fault.when    = when + static_cast<Instant>(chance.below(5'000'000));
+        fault.time    = time;
+        add_fault(cuts, fault, s);
+    }
+    slow_down(chance, s);
+}
+
+} // namespace fuselink::sim

@@ -1,0 +1,33 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_TEST_SIM_HARNESS_SPECIAL_DRAWS_H
+#define FUSELINK_TEST_SIM_HARNESS_SPECIAL_DRAWS_H
+
+#include "scenario.h"
+
+namespace fuselink::sim {
+
+/* What some scenarios have in place of what was drawn, or besides, to meet what chance
+ * alone would hardly find. Each has chance of its own, so that the other seeds stay what
+ * they are. */
+
+/** Numbers of actions are below, those of faults from here on. */
+constexpr unsigned kMostNumbers = 4096;
+
+Action draw_action(Random &chance, const Scenario &scenario, unsigned process);
+
+/** In some runs in which nothing happens a program computes for longer than it takes until
+ *  people are told that nothing comes from a peer. */
+void draw_pause(uint64_t seed, const Cuts &cuts, Scenario &s);
+
+/** Of some, gets from a program that is stopped are cancelled, while a cable is out: it
+ *  goes on when it is given up. */
+void draw_cut_off(uint64_t seed, const Cuts &cuts, Scenario &s);
+
+/** Of some, gets are cancelled while no NIC of one of the two reaches the other: their
+ *  cables are out, or all but one that is silent. They are back when the connection has
+ *  been given up, and is waited for. */
+void draw_unplugged(uint64_t seed, const Cuts &cuts, Scenario &s);
+
+} // namespace fuselink::sim
+
+#endif
