@@ -23,6 +23,9 @@ packages_rdma=(
 # To run the unit tests and benchmarks.
 packages_test=(libgtest-dev libbenchmark-dev)
 
+# For the fuzzers, and a second compiler.
+packages_clang=(clang libclang-rt-dev)
+
 # missing_packages PACKAGE...: print those that are not installed.
 missing_packages() {
     local package status
