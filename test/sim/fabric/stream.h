@@ -78,6 +78,13 @@ struct Stream : std::enable_shared_from_this<Stream> {
 
     explicit Stream(World &world) : world(world) {}
 
+    /** Nobody listens where it was to go. */
+    void refuse_to_connect()
+    {
+        refused = true;
+        fail(0);
+    }
+
     /** Bytes that the kernel takes now at this end. */
     size_t room(unsigned side) const;
     /** Hands a piece of a record to the kernel, with room for it or not. */
@@ -120,6 +127,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
     uint32_t target = 0;     /* the endpoint that it is for; 0: any */
     bool   given_up = false; /* one side lost a crossing */
     bool   answered = false; /* by the other kernel */
+    bool   refused  = false; /* the same */
     bool   has_messages = false; /* not bulk data alone */
     bool   is_again = false;     /* there was one like it, which was ended */
     bool   holds[2] = {false, false}; /* a notice, until a put is acknowledged */

@@ -64,6 +64,7 @@ struct Profile {
     size_t   send_buffer = 64 << 10;
     size_t   receive_buffer = 64 << 10;
     size_t   segment = 4096;     /* of bulk data on a wire */
+    bool     resolves = false; /* hosts that are not found are unreachable, after 3 s */
     bool     down = false; /* NICs without a cable are set so: they refuse at once */
     Instant  patience = 4 * kSecond; /* of connections, in silence, */
     Instant  nic_patience = kSecond; /* and of those that a NIC keeps */

@@ -191,7 +191,7 @@ void Faults::excuse_silence(const Fault &fault)
     const Process &process  = *world_.processes()[fault.process];
     const bool     survives = scenario_.nics > 1 &&
                               scenario_.wires != Wires::Ud;
-    if (scenario_.all_unplugged ||
+    if (scenario_.none_reaches ||
         (!survives && fault.time > world_.profile().patience / 16)) {
         for (const auto &other : world_.processes()) {
             if (other->node() == process.node()) {

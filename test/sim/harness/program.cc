@@ -139,7 +139,8 @@ bool Program::is_done() const
         return true;
     }
     if (next_action_ < scenario_.scripts[process_.index()].size() ||
-        blocked_ != nullptr || flushing_) {
+        blocked_ != nullptr || flushing_ ||
+        world_.time().now() < computes_until_) {
         return false;
     }
     for (const auto &op : operations_) {

@@ -487,6 +487,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     s.breaks_again = s.nics == 1 && wires != Wires::Ud && Random(seed, 85).one_in(2);
     draw_lanes(seed, s);
     s.keeps_failed = Random(seed, 86).one_in(4);
+    s.profile.resolves = Random(seed, 92).one_in(4);
     draw_stops(seed, s);
     draw_cut_off(seed, cuts, s);
     draw_unplugged(seed, cuts, s);

@@ -124,7 +124,7 @@ struct Scenario {
     bool        leaves_at_once = false;
     bool        breaks_again = false; /* the only path, when it is back */
     bool        loses_nic = false; /* one of several, and no other fault */
-    bool        all_unplugged = false; /* of a node, for a while */
+    bool        none_reaches = false; /* of a node's NICs, for a while */
     bool        rests = false; /* at the end one is not looked at until others flush */
     bool        heavy = false;   /* some puts are so long that receivers are asked */
     bool        traces = false, reports = false; /* for people */

@@ -67,7 +67,14 @@ void slow_down(Random &chance, Scenario &s)
 void draw_pause(uint64_t seed, const Cuts &cuts, Scenario &s)
 {
     Random chance(seed, 91);
-    if (!s.fair || !chance.one_in(20) || cuts.left_out.count(kMostNumbers - 1) != 0) {
+    const bool cancels = std::any_of(
+        s.scripts.begin(), s.scripts.end(), [](const auto &script) {
+            return std::any_of(script.begin(), script.end(), [](const Action &action) {
+                return action.kind == Kind::Cancel; /* who computes is given up then */
+            });
+        });
+    if (!s.fair || cancels || !chance.one_in(20) ||
+        cuts.left_out.count(kMostNumbers - 1) != 0) {
         return;
     }
     std::vector<Action> &script = s.scripts[chance.below(s.processes)];
@@ -109,17 +116,19 @@ void draw_unplugged(uint64_t seed, const Cuts &cuts, Scenario &s)
     if (s.wires != Wires::Tcp || s.fair || !chance.one_in(24)) {
         return;
     }
-    const Instant when = static_cast<Instant>(chance.scaled(5'000'000, 50'000'000));
+    const Instant when = static_cast<Instant>(chance.scaled(6'000'000, 20'000'000));
     draw_cancelled_gets(chance, when, cuts, s);
-    s.all_unplugged = true;
-    s.profile.down  = chance.one_in(2);
-    const unsigned process = static_cast<unsigned>(chance.below(2));
+    s.none_reaches    = true;
+    s.leaves_in_order = s.leaves_at_once = false;
+    s.profile.down    = chance.one_in(2);
+    const unsigned process = chance.one_in(4) ? 1 : 0;
     const Instant  time    = static_cast<Instant>(chance.between(3'200, 11'000)) *
                              kMillisecond;
-    const uint64_t silent = chance.below(2 * s.nics); /* most often none is */
+    const bool     silent = chance.one_in(3);
+    const uint64_t one    = chance.below(2 * s.nics); /* it may be none */
     for (unsigned nic = 0; nic < s.nics; ++nic) {
         Fault fault;
-        fault.kind    = nic == silent ? Fault::Kind::Silent : Fault::Kind::Unplug;
+        fault.kind    = silent || nic == one ? Fault::Kind::Silent : Fault::Kind::Unplug;
         fault.number  = kMostNumbers + nic;
         fault.process = process;
         fault.nic     = nic;

@@ -24,7 +24,7 @@ void draw_pause(uint64_t seed, const Cuts &cuts, Scenario &s);
 void draw_cut_off(uint64_t seed, const Cuts &cuts, Scenario &s);
 
 /** Of some, gets are cancelled while no NIC of one of the two reaches the other: their
- *  cables are out, or all but one that is silent. They are back when the connection has
+ *  cables are out, or all but one that is silent, or all are silent. They are back when the connection has
  *  been given up, and is waited for. */
 void draw_unplugged(uint64_t seed, const Cuts &cuts, Scenario &s);
 

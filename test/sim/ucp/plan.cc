@@ -170,6 +170,13 @@ void Writer::draw(unsigned number)
     }
 }
 
+bool may_break_bulk(Fault::Kind kind)
+{
+    using F = Fault::Kind;
+    return kind == F::BreakBulk || kind == F::BreakAny || kind == F::BreakNotice ||
+           kind == F::BreakHeld || kind == F::BreakDatagrams;
+}
+
 /* Those that nobody hears of but as a warning: one NIC, the spare one, is neither
  * silent nor without a cable. Of RDMA only what is mended without a word. */
 Fault draw_fault(Random &chance, const Scenario &base, unsigned spare)
@@ -273,11 +280,15 @@ UcpPlan draw_ucp(uint64_t seed, Wires wires, const Cuts &cuts)
     const auto     spare = static_cast<unsigned>(chance.below(base.nics));
     const unsigned faults =
         base.fair ? 0 : static_cast<unsigned>(chance.between(1, 4));
-    for (unsigned i = 0; i < faults; ++i) {
+    for (unsigned i = 0, breaks = 0; i < faults; ++i) {
         const unsigned number = kMostNumbers + i;
         Random         own(seed, 50'000 + number);
         Fault          fault = draw_fault(own, base, spare);
         fault.number         = number;
+        breaks += may_break_bulk(fault.kind);
+        if (breaks > 2) { /* after three the bytes may be blamed */
+            fault.kind = Fault::Kind::Slow;
+        }
         if (cuts.left_out.count(number) == 0) {
             base.faults.push_back(fault);
         }

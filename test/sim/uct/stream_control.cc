@@ -106,6 +106,8 @@ bool SimStreamControl::look(uct_ep *ep, StreamState &state)
         (end.on_wire + profile.segment - 1) / profile.segment);
     state.acked       = end.acked;
     state.received    = end.came;
+    state.packets     = one->side == 0 && !stream.answered ? stream.refused :
+                                                             2 + end.came / 4096;
     state.retransmits = state.backoff = std::max(end.out->tries(),
                                                  end.unheard_tries);
     state.window      = static_cast<uint32_t>(

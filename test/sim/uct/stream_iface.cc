@@ -326,6 +326,27 @@ bool StreamIface::has_socket()
     return false;
 }
 
+/* A kernel looks for a host that it has not heard of for 3 s, for all who want it at once,
+ * and then tells all of them that it is not there. */
+void StreamIface::fail_if_not_found(const std::shared_ptr<Stream> &stream, Nic &remote)
+{
+    constexpr Instant kLooksFor = 3 * kSecond;
+    const auto is_silent = [&own = nic(), &remote] {
+        return !own.sends() || !own.hears() || !remote.sends() || !remote.hears();
+    };
+    if (!is_silent()) {
+        return;
+    }
+    const Instant now   = world().time().now();
+    Instant      &until = looks_until_[&remote];
+    until               = now < until ? until : now + kLooksFor;
+    world().time().after(until - now, [stream, is_silent] {
+        if (!stream->answered && is_silent()) {
+            stream->fail(0);
+        }
+    });
+}
+
 std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
                                              StreamEp &ep, uint32_t target)
 {
@@ -375,6 +396,8 @@ std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
     ep.use(stream, 0);
     if (profile.down && !nic().plugged) {
         world().time().after(kMicrosecond, [stream] { stream->fail(0); });
+    } else if (profile.resolves) {
+        fail_if_not_found(stream, remote_nic);
     }
 
     /* Its last word came before, and UCX prints that nobody listens. Who leaves before
@@ -395,14 +418,14 @@ std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
         if (iface == nullptr || !iface->listening ||
             !iface->process().alive) {
             world_ref.count(Count::Refused);
-            stream->fail(0);
+            stream->refuse_to_connect();
             return;
         }
         Process &process = iface->process();
         if (process.sockets >= process.most_sockets) {
             iface->listening = false; /* as UCX does, for good */
             world_ref.count(Count::NoMemory);
-            stream->fail(0);
+            stream->refuse_to_connect();
             return;
         }
         ++process.sockets;

@@ -64,6 +64,7 @@ private:
     StreamEp *find_own(const Stream &stream, uint32_t peer) const;
     std::shared_ptr<Stream> connect(uint32_t remote, Nic &remote_nic,
                                     StreamEp &ep, uint32_t target);
+    void     fail_if_not_found(const std::shared_ptr<Stream> &stream, Nic &remote);
     void     drop(const Stream &stream);
     bool     has_socket();
 
@@ -73,6 +74,7 @@ private:
     };
     const bool                         second_;
     uint32_t                           last_ep_ = 0;
+    std::map<const Nic *, Instant>     looks_until_; /* for hosts that are not found */
     std::map<uint32_t, StreamEp *>     named_; /* to be connected to endpoints */
     friend class StreamEp;
     std::deque<Ready>                  ready_;

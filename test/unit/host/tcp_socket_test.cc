@@ -75,6 +75,7 @@ public:
 
     bool there() const { return there_; }
     int  fd() const { return fd_; }
+    const sockaddr_storage &address() const { return address_; }
     Fd   accept() const { return Fd(::accept(fd_, nullptr, nullptr)); }
     Fd   connect() const
     {
@@ -186,6 +187,39 @@ TEST(TcpSocket, OneThatTheOtherSideHasClosedIsClosed)
     EXPECT_TRUE(becomes_true([&] {
         return tcp_socket::look(client, state) && state.phase == Phase::Closed;
     }));
+}
+
+/* Only a reset that is the first word of the other kernel says that nobody listens. */
+TEST(TcpSocket, TellsARefusalFromAnyOtherEnd)
+{
+    StreamState      state;
+    sockaddr_storage address;
+    {
+        Server server;
+        address = server.address();
+        Fd client(server.connect());
+        {
+            Fd     accepted = server.accept();
+            linger reset{1, 0};
+            setsockopt(accepted, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+        }
+        ASSERT_TRUE(becomes_true([&] {
+            return tcp_socket::look(client, state) &&
+                   state.phase == StreamState::Phase::Closed;
+        }));
+        EXPECT_FALSE(state.refused());
+        EXPECT_FALSE(state.unreachable());
+    }
+    Fd client(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+    ASSERT_TRUE(tcp_socket::look(client, state));
+    EXPECT_TRUE(state.unreachable()); /* nothing has come from anywhere */
+    connect(client, reinterpret_cast<const sockaddr *>(&address), sizeof(sockaddr_in));
+    ASSERT_TRUE(becomes_true([&] {
+        return tcp_socket::look(client, state) &&
+               state.phase == StreamState::Phase::Closed;
+    }));
+    EXPECT_TRUE(state.refused());
+    EXPECT_FALSE(state.unreachable());
 }
 
 TEST(TcpSocket, WhatIsNoConnection)

@@ -73,6 +73,16 @@ TEST_F(UnheardClockTest, PausesDoNotCount)
     EXPECT_EQ(pass(4990, true), Change::None);
 }
 
+/* Nobody looks while nothing waits, and some of the last time may be left. */
+TEST_F(UnheardClockTest, WhatIsSaidIsSinceWhenItWaits)
+{
+    EXPECT_EQ(pass(4000, true), Change::None);
+    now_ = now_ + Nanos::seconds(3600);
+    EXPECT_EQ(pass(4990, true), Change::None);
+    EXPECT_EQ(pass(20, true), Change::Begins);
+    EXPECT_LT((now_ - clock_.since()).count(), Nanos::millis(5100).count());
+}
+
 TEST_F(UnheardClockTest, WhoLooksSeldomCountsLittle)
 {
     for (int i = 0; i < 600; ++i) {

@@ -44,6 +44,8 @@ struct StreamState {
     uint64_t     received = 0;
     /** Bytes that were sent once more, since the beginning. */
     uint64_t     resent = 0;
+    /** Packets that have come since the beginning, with data or without. */
+    uint32_t     packets = 0;
 
     /** Time-outs in a row without an acknowledgement. Each doubles the time to
      *  the next, and so does each probe of a shut window, answered or not: the
@@ -69,6 +71,11 @@ struct StreamState {
     bool   starved  = false;
 
     sched::Bytes in_flight() const { return unacked - unsent; }
+    /** The other kernel has refused the connection: nobody listens there. All that has
+     *  come is its reset. Whoever is not reached says nothing, or others do (ICMP). */
+    bool refused() const { return phase == Phase::Closed && packets == 1; }
+    /** It has ended without a word of the other kernel's. */
+    bool unreachable() const { return phase == Phase::Closed && packets == 0; }
     /** The receiver has no room for the next segment that waits here. */
     bool window_shut() const
     {

@@ -90,6 +90,7 @@ bool look(int fd, StreamState &state)
     state.acked          = info.tcpi_bytes_acked;
     state.received       = info.tcpi_bytes_received;
     state.resent         = info.tcpi_bytes_retrans;
+    state.packets        = info.tcpi_segs_in;
     state.retransmits    = info.tcpi_retransmits;
     state.backoff        = info.tcpi_backoff;
     state.probes         = info.tcpi_probes;

@@ -1,15 +1,15 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "close_lane.h"
 
+#include <algorithm>
+
 namespace fuselink {
 namespace {
 
-/* A connection refused within this time was refused by the peer's host, because
- * nobody listens there any more: an unreachable host takes longer. A NIC without a link
- * refuses at once, too. */
-constexpr sched::Nanos kRefusedTime = sched::Nanos::seconds(1);
-/* Between tries. */
-constexpr sched::Nanos kPause = sched::Nanos::millis(10);
+/* Between two tries of the first turn. Twice as long in each further one: UCX prints a
+ * line for each that fails. */
+constexpr sched::Nanos kPause     = sched::Nanos::millis(10);
+constexpr size_t       kMostTurns = 7;
 
 } // namespace
 
@@ -18,32 +18,35 @@ bool CloseLane::on_error(uct_ep_h ep)
     if (ep != ep_) {
         return false;
     }
-    broke_ = true;
+    if (ep != nullptr) { /* else what was begun on the lane ends, which is closed */
+        StreamState state;
+        broke_   = true;
+        refused_ = streams_.look(ep, state) && state.refused();
+    }
     return true;
 }
 
-bool CloseLane::sweep(sched::Nanos now)
+bool CloseLane::sweep()
 {
-    if (!broke_) {
-        return false;
+    const bool refused = refused_;
+    if (broke_) {
+        close();
     }
-    close();
-    return now - since_ < kRefusedTime && had_link_ &&
-           wireup_.has_link(wireup_.candidates().at(at_));
+    return refused;
 }
 
 void CloseLane::open(sched::Nanos now)
 {
-    if (ep_ != nullptr || (since_ != sched::Nanos() && now - since_ < kPause)) {
+    const Candidates &candidates = wireup_.candidates();
+    if (ep_ != nullptr || now < again_ || candidates.empty()) {
         return;
     }
-    const Candidates &candidates = wireup_.candidates();
+    again_ = now + kPause * (int64_t{1} << std::min(tries_ / candidates.size(),
+                                                    kMostTurns));
     for (size_t i = 0; i < candidates.size() && ep_ == nullptr; ++i) {
-        at_ = (wireup_.current() + ++tries_) % candidates.size();
-        const auto &candidate = candidates.at(at_);
+        const auto &candidate =
+            candidates.at((wireup_.current() + ++tries_) % candidates.size());
         if (candidate.rail->carrier) {
-            since_    = now;
-            had_link_ = wireup_.has_link(candidate);
             endpoints_.create(candidate.rail->hello(), candidate.remote, ep_);
         }
     }
@@ -55,7 +58,7 @@ void CloseLane::close()
         endpoints_.destroy(ep_);
         ep_ = nullptr;
     }
-    broke_ = false;
+    broke_ = refused_ = false;
 }
 
 } // namespace fuselink

@@ -3,6 +3,7 @@
 #define FUSELINK_PEER_CLOSE_LANE_H
 
 #include "../conn/endpoints.h"
+#include "../host/stream_control.h"
 #include "../sched/units.h"
 #include "../ucx.h"
 #include "../wireup/wireup.h"
@@ -17,8 +18,8 @@ namespace fuselink {
  */
 class CloseLane {
 public:
-    CloseLane(Endpoints &endpoints, const Wireup &wireup)
-        : endpoints_(endpoints), wireup_(wireup)
+    CloseLane(Endpoints &endpoints, const Wireup &wireup, StreamControl &streams)
+        : endpoints_(endpoints), wireup_(wireup), streams_(streams)
     {
     }
     CloseLane(const CloseLane &)            = delete;
@@ -29,9 +30,9 @@ public:
 
     /** An endpoint broke. False if it is not this one. */
     bool on_error(uct_ep_h ep);
-    /** Destroys an endpoint that broke. True if the peer's host has refused it:
+    /** Destroys an endpoint that broke. True if the peer's kernel has refused it:
      *  nobody listens there any more. From progress. */
-    bool sweep(sched::Nanos now);
+    bool sweep();
     /** Begins one if there is none, and a candidate that can be tried now. Those that
      *  were tried have their turn again: that none connects does not say that nobody
      *  is there. From progress. */
@@ -40,14 +41,14 @@ public:
     void close();
 
 private:
-    Endpoints    &endpoints_;
-    const Wireup &wireup_;
-    uct_ep_h      ep_       = nullptr;
-    bool          broke_    = false;
-    bool          had_link_ = false; /* both NICs of the endpoint, when it was begun */
-    size_t        tries_    = 0;
-    size_t        at_       = 0;     /* the candidate that was tried last */
-    sched::Nanos  since_;            /* the endpoint was begun; 0: there was none */
+    Endpoints     &endpoints_;
+    const Wireup  &wireup_;
+    StreamControl &streams_;
+    uct_ep_h       ep_      = nullptr;
+    bool           broke_   = false;
+    bool           refused_ = false; /* that is why */
+    size_t         tries_   = 0;
+    sched::Nanos   again_;           /* not before */
 };
 
 } // namespace fuselink

@@ -71,14 +71,24 @@ void SilenceWatch::look_at_peer(const Stream *streams, size_t count,
             waiting |= 1u << stream.own;
         }
     }
-    /* Its program may be stopped, and its kernel has taken a hello. */
-    StreamState state;
-    if (wireup_.replaces_lane() && channel_.rail() != nullptr &&
-        (channel_.ep() == nullptr || !host_.streams().look(channel_.ep(), state) ||
-         state.phase != StreamState::Phase::Established || state.segments != 0)) {
+    if (waits_for_lane()) {
         waiting |= 1u << channel_.rail()->index();
     }
     unheard_.look(static_cast<uint16_t>(waiting), heard, now);
+}
+
+/* Not only for its program, which may be stopped: its kernel has not taken the hello. A
+ * NIC tells when it gives up. */
+bool SilenceWatch::waits_for_lane() const
+{
+    StreamState state;
+    if (!wireup_.replaces_lane() || channel_.rail() == nullptr) {
+        return false;
+    }
+    return channel_.ep() == nullptr ||
+           (channel_.rail()->traits().stream &&
+            (!host_.streams().look(channel_.ep(), state) ||
+             state.phase != StreamState::Phase::Established || state.segments != 0));
 }
 
 /* Its kernel. Of one that has nothing under way only if it was given a probe. */

@@ -112,6 +112,7 @@ private:
                  sched::Nanos now);
     void   judge_nic(Stream &stream, const Stream *all, size_t count,
                      sched::Nanos now);
+    bool   waits_for_lane() const;
     void   look_at_peer(const Stream *streams, size_t count, sched::Nanos now);
     void   probe(const Stream &suspect, const Stream *all, size_t count,
                  sched::Nanos now);

@@ -24,7 +24,7 @@ Teardown::Teardown(Connection &conn, Endpoints &endpoints,
                    uct_base_iface_t &iface)
     : conn_(conn), endpoints_(endpoints), channel_(channel), wireup_(wireup),
       pending_(pending), order_(order), ops_(ops), gets_(gets), bulk_(bulk),
-      host_(host), iface_(iface), close_lane_(endpoints, wireup)
+      host_(host), iface_(iface), close_lane_(endpoints, wireup, host.streams())
 {
 }
 
@@ -243,7 +243,7 @@ uct_ep_h Teardown::lane(sched::Nanos now)
     if (!must_tell_ || wireup_.peer_session() == 0) {
         theirs_.gone = true;
     }
-    if (close_lane_.sweep(now)) {
+    if (close_lane_.sweep()) {
         theirs_.gone = true;
     }
     if (!theirs_.gone) {

@@ -73,7 +73,7 @@ bool RailHealth::say()
 void RailHealth::begin_out(sched::Nanos now)
 {
     if (!out()) {
-        outages_.since.set(static_cast<uint64_t>(now.count()));
+        outages_.since.set(static_cast<uint64_t>(std::max(now, ended_).count()));
     }
 }
 
@@ -85,6 +85,7 @@ void RailHealth::end_out(sched::Nanos now)
             outages_.out.set(outages_.out_until(now.count()));
         }
         outages_.since.set(0);
+        ended_ = now;
         until_ = {};
         said_ = real_ = false;
     }

@@ -150,6 +150,7 @@ private:
     unsigned       silent_ = 0;
     unsigned       unheard_ = 0;    /* peers */
     sched::Nanos   until_;          /* paths rest */
+    sched::Nanos   ended_;          /* the last episode */
     NicState       lane_   = NicState::Up; /* that of the last lane that broke */
     sched::Nanos   lane_since_;
     uint64_t       lane_chunks_ = 0;  /* by a moment after that; 0: not noted */

@@ -22,7 +22,7 @@ bool Rails::is_reset(uct_ep_h ep) const
     StreamState state;
     return rail != rails_.end() && (*rail)->traits().stream &&
            (!host_.streams().look(ep, state) ||
-            (state.retransmits == 0 && state.probes == 0));
+            (state.retransmits == 0 && state.probes == 0 && !state.unreachable()));
 }
 
 ucs_status_t Rails::on_error(void *arg, uct_ep_h ep, ucs_status_t status)

@@ -38,8 +38,13 @@ public:
      *  @param heard when the last came from the peer; not in the future */
     Change look(bool waits, Nanos heard, Nanos now) noexcept
     {
-        const Nanos step = std::clamp(now - now_, Nanos(), kMostStep);
-        now_             = now;
+        const Nanos passed = now - now_;
+        const Nanos step   = std::clamp(passed, Nanos(), kMostStep);
+        now_               = now;
+        if (!out_ && (quiet_ == Nanos() || passed > kIdle)) {
+            quiet_ = Nanos();
+            since_ = now - step; /* nothing was looked at before */
+        }
         if (heard > std::max(heard_, since_) + kTick) {
             heard_ = heard;
             return stop(now, Change::Heard);

@@ -40,7 +40,8 @@ bool LaneSearch::go_on(bool first)
  * after 31, and a NIC may be back in between: so those begin anew. */
 void LaneSearch::begin_round()
 {
-    rounds_.again = sched::Nanos();
+    rounds_.again  = sched::Nanos();
+    rounds_.silent = false;
     fallbacks_.close_if([this](const FallbackEps::Fallback &each) {
         StreamState state;
         return host_.now() - each.since > ConnectTimer::kKernel &&
@@ -56,10 +57,18 @@ void LaneSearch::begin_round()
     }
 }
 
+/* A host that is not found ends a connection as one does that refuses it. */
+void LaneSearch::on_broken(uct_ep_h ep)
+{
+    StreamState state;
+    rounds_.silent = rounds_.silent || (host_.streams().look(ep, state) &&
+                                        state.unreachable());
+}
+
 /* So long candidates are tried. Without a link nobody refuses. */
 sched::Nanos LaneSearch::patience() const
 {
-    bool silent = !fallbacks_.empty();
+    bool silent = rounds_.silent || !fallbacks_.empty();
     for (size_t i = 0; i < candidates_.size(); ++i) {
         silent = silent || !has_link(candidates_.at(i));
     }

@@ -54,6 +54,9 @@ public:
     /** Nobody can be expected to answer after this time without an answer. */
     bool is_hopeless(sched::Nanos time, bool first) const;
 
+    /** A candidate broke. Its socket is still there. */
+    void on_broken(uct_ep_h ep);
+
     /** The peer's rails that have no link, as it says: a bit for each. */
     void set_peer_down(uint16_t down) { peer_down_ = down; }
     bool has_link(const Rail &rail, uint8_t remote) const
@@ -76,6 +79,7 @@ private:
         sched::Nanos since; /* 0: nothing has failed */
         sched::Nanos again; /* the next one begins; 0: this one is not over */
         sched::Nanos pause = sched::Nanos::millis(200); /* before that */
+        bool         silent = false; /* in this one, some peer's kernel */
     };
 
     sched::Nanos patience() const;

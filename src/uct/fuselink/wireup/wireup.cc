@@ -268,9 +268,11 @@ void Wireup::on_seen()
     if (loss_.since == sched::Nanos() || broke_ || !channel_.taken()) {
         return;
     }
-    loss_.rail->health.messages_moved(
-        {conn_.uuid(), channel_.rail()->index(), channel_.rail()->name()},
-        loss_.status, loss_.since, host_.now());
+    if (!loss_.closed) {
+        loss_.rail->health.messages_moved(
+            {conn_.uuid(), channel_.rail()->index(), channel_.rail()->name()},
+            loss_.status, loss_.since, host_.now());
+    }
     loss_ = {};
     search_.end();
 }
@@ -520,10 +522,16 @@ void Wireup::on_carrier()
 bool Wireup::on_error(uct_ep_h ep, ucs_status_t status)
 {
     if (ep == channel_.ep()) {
+        search_.on_broken(ep);
         if (channel_.taken() && channel_.rail()->traits().stream && !told_) {
             leaves_until_ = host_.now() + kMayHaveLeft;
         }
         lose(status, told_);
+        /* UCX has closed its socket: no NIC of either side has failed. */
+        StreamState state;
+        loss_.closed = loss_.closed ||
+                       (channel_.rail()->traits().stream && !told_ &&
+                        !host_.streams().look(ep, state));
         return true;
     }
     if (ep == ep_) { /* the lane is a queue pair by now */
@@ -531,7 +539,11 @@ bool Wireup::on_error(uct_ep_h ep, ucs_status_t status)
         conn_.defer();
         return true;
     }
-    return lane_.on_error(ep) || fallbacks_.on_error(ep);
+    if (fallbacks_.on_error(ep)) {
+        search_.on_broken(ep);
+        return true;
+    }
+    return lane_.on_error(ep);
 }
 
 /* A peer that leaves says so, and then its end of the lane breaks: which of the two comes

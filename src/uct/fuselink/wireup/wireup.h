@@ -128,11 +128,6 @@ public:
     const Candidates &candidates() const { return candidates_; }
     /** The candidate that is in use. */
     size_t            current() const { return current_; }
-    /** Both of its NICs have a link, as far as is known. */
-    bool has_link(const Candidates::Candidate &one) const
-    {
-        return search_.has_link(one);
-    }
 
 private:
     bool is_unanswered() const override
@@ -150,6 +145,7 @@ private:
         uint8_t      remote = 0;       /* and the peer's */
         uint8_t      heard  = 0;       /* the last lane of the peer's by then */
         bool         told   = false;   /* the peer has lost its own before */
+        bool         closed = false;   /* the peer has ended it, in order */
     };
 
     bool waits_for_contact() const
