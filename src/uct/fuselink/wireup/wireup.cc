@@ -526,12 +526,13 @@ bool Wireup::on_error(uct_ep_h ep, ucs_status_t status)
         if (channel_.taken() && channel_.rail()->traits().stream && !told_) {
             leaves_until_ = host_.now() + kMayHaveLeft;
         }
+        const bool first = loss_.since == sched::Nanos();
         lose(status, told_);
         /* UCX has closed its socket: no NIC of either side has failed. */
         StreamState state;
-        loss_.closed = loss_.closed ||
-                       (channel_.rail()->traits().stream && !told_ &&
-                        !host_.streams().look(ep, state));
+        loss_.closed = first ? channel_.rail()->traits().stream && !told_ &&
+                                   !host_.streams().look(ep, state) :
+                               loss_.closed;
         return true;
     }
     if (ep == ep_) { /* the lane is a queue pair by now */
