@@ -191,15 +191,17 @@ cable_without_address() {
     end_stream && return "$status"
 }
 
-# says TEXT: the job, now or soon. UCX writes to standard output.
+# has_said TEXT: the job. UCX writes to standard output.
 has_said() {
     grep -qF -- "$1" "$work/stream.out" "$work/stream.err"
 }
 
+# never_said TEXT: not until now.
 never_said() {
     ! has_said "$1" || { echo "'$1' was said too early"; return 1; }
 }
 
+# says TEXT: now or soon.
 says() {
     stream_until "nothing says '$1'" has_said "$1"
 }

@@ -5,6 +5,7 @@
 
 #include "../stack/link.h"
 #include "cases.h"
+#include "harness/sockets.h"
 
 #include <algorithm>
 #include <arpa/inet.h>
@@ -275,15 +276,6 @@ void owners_path_breaks(Session &session)
     link.meet();
 }
 
-/* As a NIC that fails, and not in order: the other side is to see no end of it. */
-void reset(int connection)
-{
-    sockaddr none{};
-    none.sa_family = AF_UNSPEC;
-    REQUIRE(connect(connection, &none, sizeof(none)) == 0, "connect: %s",
-            strerror(errno));
-}
-
 /* The connection of the messages, in the middle of gets: others take its place, and
  * messages and data arrive as if nothing had been. */
 void control_lane_breaks(Session &session)
@@ -313,7 +305,7 @@ void control_lane_breaks(Session &session)
     link.worker().for_seconds(0.05);
     for (unsigned i = 0; i < kMessages; ++i) {
         if (i == kMessages / 2 && session.active()) {
-            reset(control);
+            Socket{control, -1}.reset(); /* not in order, as where a NIC fails */
         }
         link.ep().am_short(kId, i);
     }

@@ -183,14 +183,14 @@ void Wireup::next()
 
 /* Perhaps inside a call that was going to send more: nothing may until next() was
  * there. */
-void Wireup::lose(ucs_status_t status, bool told)
+void Wireup::lose(ucs_status_t status, bool told, bool closed)
 {
     if (conn_.failed() || broke_) {
         return;
     }
     if (channel_.taken() && loss_.since == sched::Nanos()) {
         loss_ = {host_.now(), status, channel_.rail(), channel_.remote(),
-                 channel_.peer_lane(), told};
+                 channel_.peer_lane(), told, closed};
         search_.begin(loss_.since);
         ucs_debug("fuselink: rail %s, over which messages go to peer %016lx, "
                   "breaks: %s", channel_.rail()->name().c_str(), conn_.uuid(),
@@ -526,13 +526,11 @@ bool Wireup::on_error(uct_ep_h ep, ucs_status_t status)
         if (channel_.taken() && channel_.rail()->traits().stream && !told_) {
             leaves_until_ = host_.now() + kMayHaveLeft;
         }
-        const bool first = loss_.since == sched::Nanos();
-        lose(status, told_);
         /* UCX has closed its socket: no NIC of either side has failed. */
         StreamState state;
-        loss_.closed = first ? channel_.rail()->traits().stream && !told_ &&
-                                   !host_.streams().look(ep, state) :
-                               loss_.closed;
+        const bool  closed = channel_.rail()->traits().stream && !told_ &&
+                             !host_.streams().look(ep, state);
+        lose(status, told_, closed);
         return true;
     }
     if (ep == ep_) { /* the lane is a queue pair by now */

@@ -182,7 +182,8 @@ private:
     void         use(uct_ep_h ep, sched::Nanos since);
     void         leave();
     void         set_aside();
-    void         lose(ucs_status_t status, bool told = false);
+    void         lose(ucs_status_t status, bool told = false,
+                      bool closed = false);
     void         start_lane();
     void         next();
     bool         may_have_left();
