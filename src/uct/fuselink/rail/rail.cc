@@ -98,6 +98,10 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
         return UCS_ERR_UNSUPPORTED;
     }
     if (candidate.traits->stream) {
+        /* Where it finds no buffer for the completion of a put that has gone, UCX says
+         * that the put has failed, and what is left of it is not sent: the stream is of
+         * no use any more. The chunks that may be under way are the limit. */
+        own.required.push_back({"TX_MAX_BUFS", "-1"});
         status = UctIface::open(*candidate.md, tl, candidate.device, own,
                                 result->bulk_);
         if (status != UCS_OK) {

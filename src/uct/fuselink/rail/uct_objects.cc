@@ -63,6 +63,15 @@ bool user_has_set(const std::array<std::string, 4> &names)
                        });
 }
 
+/* UCX_<OWNER>_<name> is `value`, whatever the user set. False if this UCX has no such
+ * setting. */
+bool set(void *config, const std::array<std::string, 4> &names, const char *value)
+{
+    return std::any_of(names.begin(), names.end(), [&](const std::string &one) {
+        return uct_config_modify(config, one.c_str(), value) == UCS_OK;
+    });
+}
+
 /* Gives UCX_<OWNER>_<name> another default: `value`, unless the user set it.
  * False if this UCX has no such setting. */
 bool set_default(void *config, const std::string &component,
@@ -70,10 +79,7 @@ bool set_default(void *config, const std::string &component,
                  const char *value)
 {
     const auto names = names_of(component, owner, name);
-    return user_has_set(names) ||
-           std::any_of(names.begin(), names.end(), [&](const std::string &one) {
-               return uct_config_modify(config, one.c_str(), value) == UCS_OK;
-           });
+    return user_has_set(names) || set(config, names, value);
 }
 
 } // namespace
@@ -212,6 +218,11 @@ ucs_status_t UctIface::open(UctMd &md, const std::string &tl,
     }
     for (const auto &[name, value] : params.overrides) {
         if (!set_default(config, md.component_name(), tl, name, value.c_str())) {
+            ucs_debug("fuselink: %s has no setting %s", tl.c_str(), name);
+        }
+    }
+    for (const auto &[name, value] : params.required) {
+        if (!set(config, names_of(md.component_name(), tl, name), value.c_str())) {
             ucs_debug("fuselink: %s has no setting %s", tl.c_str(), name);
         }
     }

@@ -87,6 +87,8 @@ struct UctIfaceParams {
     /* Settings of the transport that fuselink needs otherwise than their
      * defaults, name and value; a setting the user gave wins. */
     std::vector<std::pair<const char *, std::string>> overrides;
+    /* Those that it cannot do without: also a setting the user gave is replaced. */
+    std::vector<std::pair<const char *, std::string>> required;
 };
 
 /** An interface of another transport with its attributes and addresses. */
