@@ -20,7 +20,8 @@ using namespace fuselink::sim;
 {
     fputs("usage: sim_tests [--ucp] [--wires tcp|rc|ud|mixed|any]\n"
           "                 [--seed N | --seeds A..B] [--without NUMBERS] [--print]\n"
-          "                 [--nics N] [--twice] [--counts] [--keep-going] [--no-shrink]\n"
+          "                 [--nics N] [--deputies] [--twice] [--counts]\n"
+          "                 [--keep-going] [--no-shrink]\n"
           "       sim_tests --hostile [--seed N | --seeds A..B] [--keep-going]\n"
           "       sim_tests --streams [--seed N | --seeds A..B] [--keep-going]\n",
           stderr);
@@ -165,6 +166,8 @@ int main(int argc, char **argv)
             if (cuts.nics == 0 || cuts.nics > 4) {
                 usage();
             }
+        } else if (name == "--deputies") {
+            cuts.deputies = true;
         } else if (name == "--ucp") {
             sort = kUcpPrograms;
         } else if (name == "--hostile") {

@@ -83,7 +83,10 @@ bool Program::open()
     opening_host              = &host_;
     uct_md_config_t    *md_config    = nullptr;
     uct_iface_config_t *iface_config = nullptr;
-    if (ucs_async_context_create(UCS_ASYNC_MODE_POLL, &async_) != UCS_OK ||
+    /* Simulated wires have no events that UCX would find. */
+    const ucs_async_mode_t mode = scenario_.deputies ? UCS_ASYNC_MODE_THREAD_SPINLOCK :
+                                                       UCS_ASYNC_MODE_POLL;
+    if (ucs_async_context_create(mode, &async_) != UCS_OK ||
         uct_worker_create(async_, UCS_THREAD_MODE_SINGLE, &worker_) !=
             UCS_OK ||
         uct_md_config_read(component, nullptr, nullptr, &md_config) !=
@@ -111,6 +114,7 @@ bool Program::open()
           {"RELAY_MEMORY", scenario_.relay_memory.c_str()},
           {"RELAY", scenario_.relays ? "y" : "n"},
           {"CONNECT", scenario_.connect_ep ? "ep" : "auto"},
+          {"PROGRESS", scenario_.deputies ? "thread" : "caller"},
           {"BOARD", scenario_.board ? "y" : "n"}}) {
         if (uct_config_modify(iface_config, name, value) != UCS_OK) {
             return false;

@@ -309,6 +309,9 @@ std::string replay_line(const Sort &sort, uint64_t seed, Wires wires,
     if (cuts.nics != 0) {
         line += " --nics " + std::to_string(cuts.nics);
     }
+    if (cuts.deputies) {
+        line += " --deputies";
+    }
     if (!cuts.left_out.empty()) {
         line += " --without ";
         /* Ranges of numbers that follow each other. */

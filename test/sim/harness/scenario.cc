@@ -403,6 +403,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     }
     s.nics      = static_cast<unsigned>(chance.between(1, 4));
     s.nics      = cuts.nics != 0 ? cuts.nics : s.nics;
+    s.deputies  = cuts.deputies;
     s.slots     = static_cast<unsigned>(chance.between(1, 2));
     s.arena     = 2 << 20;
     s.library   = 256 << 10;

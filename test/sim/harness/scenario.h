@@ -128,6 +128,7 @@ struct Scenario {
     bool        rests = false; /* at the end one is not looked at until others flush */
     bool        heavy = false;   /* some puts are so long that receivers are asked */
     bool        traces = false, reports = false; /* for people */
+    bool        deputies = false; /* data moves while a program computes */
 
     std::vector<std::vector<Action>> scripts; /* by process */
     std::vector<Fault>               faults;
@@ -139,6 +140,7 @@ struct Scenario {
 struct Cuts {
     std::set<unsigned> left_out;
     unsigned           nics = 0; /* of each node; 0: as drawn */
+    bool               deputies = false; /* each program has one */
 };
 
 Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts);

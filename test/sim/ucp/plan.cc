@@ -233,6 +233,7 @@ UcpPlan draw_ucp(uint64_t seed, Wires wires, const Cuts &cuts)
     base.processes = base.nodes + static_cast<unsigned>(chance.below(2));
     base.nics      = static_cast<unsigned>(chance.between(2, 4));
     base.nics      = cuts.nics != 0 ? cuts.nics : base.nics;
+    base.deputies  = cuts.deputies;
     base.rates.clear();
     base.delays.clear();
     for (unsigned i = 0; i < base.nodes * base.nics; ++i) {

@@ -70,6 +70,7 @@ bool UcpProgram::open()
           {"CHUNK_TIME", base.chunk_time.c_str()},
           {"INLINE_GET", base.inline_get.c_str()},
           {"CONNECT", base.connect_ep ? "ep" : "auto"},
+          {"PROGRESS", base.deputies ? "thread" : "caller"},
           {"BOARD", base.board ? "y" : "n"}}) {
         if (ucp_config_modify(config, name, value) != UCS_OK) {
             world_.journal().violate(std::string("UCP does not take ") + name + "=" +

@@ -8,6 +8,7 @@ namespace {
 
 const char *connect_modes[] = {"auto", "iface", "ep", nullptr};
 const char *priorities[]    = {"low", "normal", "high", nullptr};
+const char *progress_modes[] = {"caller", "thread", "auto", nullptr};
 
 } // namespace
 
@@ -182,6 +183,12 @@ ucs_config_field_t iface_config_table[] = {
     {"GPU_CHUNK", "256k", "The size of a slot of it: the largest piece that is\n"
      "copied at once.",
      offsetof(IfaceConfig, gpu_chunk), UCS_CONFIG_TYPE_MEMUNITS},
+
+    {"PROGRESS", "caller",
+     "Who moves data while the program computes: 'caller' nobody, it moves in\n"
+     "the program's calls; 'thread' a thread of fuselink's, which needs some of\n"
+     "a processor then, and nothing while the program calls.",
+     offsetof(IfaceConfig, progress), UCS_CONFIG_TYPE_ENUM(progress_modes)},
 
     {nullptr, nullptr, nullptr, 0, {}}};
 

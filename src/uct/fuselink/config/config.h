@@ -43,7 +43,11 @@ struct IfaceConfig {
     size_t             relay_memory;
     size_t             gpu_chunk;
     int                relay; /* ucs_ternary_auto_value_t */
+    int                progress; /* ProgressMode */
 };
+
+/* Values of IfaceConfig::progress. */
+enum ProgressMode { kProgressCaller, kProgressThread, kProgressAuto };
 
 /* Values of IfaceConfig::connect. */
 enum ConnectMode { kConnectAuto, kConnectIface, kConnectEp };

@@ -53,12 +53,26 @@ public:
                               const void *body = nullptr,
                               size_t body_length = 0) = 0;
 
-    /** Tells a user that an operation has ended. He may begin others, and destroy
-     *  endpoints. */
+    /** Tells a user that an operation has ended, now or with what is held for him. He
+     *  may begin others, and destroy endpoints. */
     void complete(uct_completion_t *comp, ucs_status_t status) const
     {
+        if (ucs_unlikely(calls_.held().holding())) {
+            calls_.held().completion(*this, comp, status);
+            return;
+        }
         const UserCalls::Inside inside(calls_, nullptr);
         uct_invoke_completion(comp, status);
+    }
+    /** Gives a user what he has asked for; as complete(). */
+    void unpack(uct_unpack_callback_t unpack, void *arg, const void *data,
+                size_t length) const
+    {
+        if (ucs_unlikely(calls_.held().holding())) {
+            calls_.held().unpack(*this, unpack, arg, data, length);
+        } else {
+            unpack(arg, data, length);
+        }
     }
     /** See UserCalls. */
     UserCalls &calls() const { return calls_; }

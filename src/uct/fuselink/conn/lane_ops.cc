@@ -7,7 +7,7 @@ LaneOp &LaneOps::begin(const LaneGet &get)
 {
     LaneOp &op = ops_.take();
     op.live    = true;
-    op.lost    = false;
+    op.lost = op.forgotten = false;
     ++open_;
     arm(op.comp, on_end);
     op.ops       = this;
@@ -17,6 +17,14 @@ LaneOp &LaneOps::begin(const LaneGet &get)
     op.epoch     = order_.begin_op();
     op.get       = get;
     return op;
+}
+
+void LaneOps::unpack(void *arg, const void *data, size_t length)
+{
+    auto &op = *static_cast<LaneOp *>(arg);
+    if (!op.forgotten) {
+        op.ops->conn_.unpack(op.get.unpack, op.get.buffer, data, length);
+    }
 }
 
 void LaneOps::settle(LaneOp &op, ucs_status_t status, PeerUser &user,
@@ -101,6 +109,7 @@ void LaneOps::forget(const PeerUser &user)
         if (op.live && op.user == &user) {
             op.user      = nullptr;
             op.user_comp = nullptr;
+            op.forgotten = true;
         }
     });
 }

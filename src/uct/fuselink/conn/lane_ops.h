@@ -35,6 +35,7 @@ struct LaneOp {
     LaneOp           *next_free = nullptr;
     bool              live = false;
     bool              lost = false; /* its lane broke */
+    bool              forgotten = false; /* its user has gone */
     uint8_t           lane = 0;     /* number */
     Epochs::Id        epoch = 0;
     LaneGet           get{};
@@ -58,6 +59,8 @@ public:
 
     /** One that is about to be given to the lane, with its `comp`. */
     LaneOp &begin(const LaneGet &get);
+    /** For the lane, with the operation as its argument: gives the user what has come. */
+    static void unpack(void *op, const void *data, size_t length);
     /** What the lane returned for it: it is under way, or over by now. */
     void settle(LaneOp &op, ucs_status_t status, PeerUser &user,
                 uct_completion_t *comp);

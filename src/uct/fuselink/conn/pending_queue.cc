@@ -87,6 +87,10 @@ void PendingQueue::dispatch()
     if (dispatching_) {
         return; /* a request ended something; the outer loop goes on */
     }
+    if (ucs_unlikely(conn_.calls().held().away())) {
+        conn_.calls().held().owe(conn_, *this);
+        return;
+    }
     dispatching_ = true;
     const UserCalls::Inside inside(conn_.calls(), &conn_);
     for (size_t i = 0; i < users_.size(); ++i) {

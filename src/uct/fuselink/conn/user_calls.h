@@ -2,6 +2,8 @@
 #ifndef FUSELINK_CONN_USER_CALLS_H
 #define FUSELINK_CONN_USER_CALLS_H
 
+#include "held_calls.h"
+
 namespace fuselink {
 
 class Connection;
@@ -37,11 +39,16 @@ public:
         const Connection *before_;
     };
 
+    /** What it is to be called for, and cannot be now. */
+    HeldCalls       &held() { return held_; }
+    const HeldCalls &held() const { return held_; }
+
     /** It is in a request of its queue. */
     bool in_request_of(const Connection &queue) const { return queue_ == &queue; }
 
 private:
     const Connection *queue_ = nullptr;
+    HeldCalls         held_;
 };
 
 } // namespace fuselink

@@ -18,6 +18,7 @@ ucs_status_t RailsEp::create(const uct_ep_params_t *params, uct_ep_h *ep_p)
         ucs_error("fuselink: malformed interface address of a peer");
         return UCS_ERR_INVALID_ADDR;
     }
+    const Turns::Own turn(iface.engine().turns());
     Peer *peer;
     ucs_status_t status = iface.engine().connect(table, peer);
     if (status != UCS_OK) {
@@ -30,6 +31,7 @@ ucs_status_t RailsEp::create(const uct_ep_params_t *params, uct_ep_h *ep_p)
         return status;
     }
     ep->peer_    = peer;
+    ep->turns_   = &iface.engine().turns();
     ep->user_.ep = &ep->super;
     peer->attach(ep->user_);
     *ep_p = &ep->super;
@@ -38,10 +40,25 @@ ucs_status_t RailsEp::create(const uct_ep_params_t *params, uct_ep_h *ep_p)
 
 void RailsEp::destroy(uct_ep_h tl_ep)
 {
-    RailsEp &ep = from(tl_ep);
+    RailsEp         &ep = from(tl_ep);
+    const Turns::Own turn(*ep.turns_);
     ep.peer_->detach(ep.user_);
     cleanup_base_ep(&ep);
     delete &ep;
+}
+
+/* What has ended and was not told yet is told first. */
+ucs_status_t RailsEp::flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp)
+{
+    const Call   call(ep);
+    ucs_status_t status = call->flush(&call.user(), flags, comp);
+    if (ucs_likely(status != UCS_OK || !call->calls().held().holding())) {
+        return status;
+    }
+    if (comp != nullptr) {
+        call->complete(comp, UCS_OK);
+    }
+    return UCS_INPROGRESS;
 }
 
 void RailsEp::set_ops(uct_iface_ops_t &ops)
@@ -52,64 +69,67 @@ void RailsEp::set_ops(uct_iface_ops_t &ops)
     ops.ep_am_short = [](uct_ep_h ep, uint8_t id, uint64_t header,
                          const void *payload, unsigned length) {
         UCT_CHECK_AM_ID(id);
-        return peer(ep).am_short(id, header, payload, length);
+        return Call(ep)->am_short(id, header, payload, length);
     };
     ops.ep_am_short_iov = uct_base_ep_am_short_iov;
     ops.ep_am_bcopy     = [](uct_ep_h ep, uint8_t id, uct_pack_callback_t pack,
                          void *arg, unsigned) -> ssize_t {
         UCT_CHECK_AM_ID(id);
-        return peer(ep).am_bcopy(id, pack, arg);
+        return Call(ep)->am_bcopy(id, pack, arg);
     };
     ops.ep_am_zcopy = [](uct_ep_h ep, uint8_t id, const void *header,
                          unsigned header_length, const uct_iov_t *iov,
                          size_t iovcnt, unsigned, uct_completion_t *) {
         UCT_CHECK_AM_ID(id);
-        return peer(ep).messages().am_zcopy(id, header, header_length, iov,
-                                            iovcnt);
+        return Call(ep)->messages().am_zcopy(id, header, header_length, iov,
+                                             iovcnt);
     };
     ops.ep_put_short = [](uct_ep_h ep, const void *buffer, unsigned length,
                           uint64_t remote_addr, uct_rkey_t rkey) {
-        return peer(ep).rma().put_short(buffer, length, remote_addr,
-                                  remote_key_or_none(rkey));
+        return Call(ep)->rma().put_short(buffer, length, remote_addr,
+                                         remote_key_or_none(rkey));
     };
     ops.ep_put_bcopy = [](uct_ep_h ep, uct_pack_callback_t pack, void *arg,
                           uint64_t remote_addr, uct_rkey_t rkey) {
-        return peer(ep).rma().put_bcopy(pack, arg, remote_addr,
-                                  remote_key_or_none(rkey));
+        return Call(ep)->rma().put_bcopy(pack, arg, remote_addr,
+                                         remote_key_or_none(rkey));
     };
     ops.ep_put_zcopy = [](uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                           uint64_t remote_addr, uct_rkey_t rkey,
                           uct_completion_t *comp) {
         UCT_CHECK_IOV_SIZE(iovcnt, 1ul, "fuselink put_zcopy");
-        return peer(ep).rma().put_zcopy(from(ep).user_, iov, iovcnt, remote_addr,
-                                  remote_key_or_none(rkey), comp);
+        const Call call(ep);
+        return call->rma().put_zcopy(call.user(), iov, iovcnt, remote_addr,
+                                     remote_key_or_none(rkey), comp);
     };
     ops.ep_get_bcopy = [](uct_ep_h ep, uct_unpack_callback_t unpack, void *arg,
                           size_t length, uint64_t remote_addr, uct_rkey_t rkey,
                           uct_completion_t *comp) {
-        return peer(ep).rma().get_bcopy(from(ep).user_, unpack, arg, length,
-                                  remote_addr, remote_key_or_none(rkey), comp);
+        const Call call(ep);
+        return call->rma().get_bcopy(call.user(), unpack, arg, length, remote_addr,
+                                     remote_key_or_none(rkey), comp);
     };
     ops.ep_get_zcopy = [](uct_ep_h ep, const uct_iov_t *iov, size_t iovcnt,
                           uint64_t remote_addr, uct_rkey_t rkey,
                           uct_completion_t *comp) {
         UCT_CHECK_IOV_SIZE(iovcnt, 1ul, "fuselink get_zcopy");
-        return peer(ep).rma().get_zcopy(from(ep).user_, iov, iovcnt, remote_addr,
-                                  remote_key_or_none(rkey), comp);
+        const Call call(ep);
+        return call->rma().get_zcopy(call.user(), iov, iovcnt, remote_addr,
+                                     remote_key_or_none(rkey), comp);
     };
     ops.ep_pending_add = [](uct_ep_h ep, uct_pending_req_t *req, unsigned) {
-        return peer(ep).pending().add(from(ep).user_, req);
+        const Call call(ep);
+        return call->pending().add(call.user(), req);
     };
     ops.ep_pending_purge = [](uct_ep_h ep, uct_pending_purge_callback_t cb,
                               void *arg) {
-        peer(ep).pending().purge(from(ep).user_, cb, arg);
+        const Call call(ep);
+        call->pending().purge(call.user(), cb, arg);
     };
-    ops.ep_flush = [](uct_ep_h ep, unsigned flags, uct_completion_t *comp) {
-        return peer(ep).flush(&from(ep).user_, flags, comp);
-    };
-    ops.ep_fence = [](uct_ep_h ep, unsigned) { return peer(ep).fence(false); };
+    ops.ep_flush = flush;
+    ops.ep_fence = [](uct_ep_h ep, unsigned) { return Call(ep)->fence(false); };
     ops.ep_check = [](uct_ep_h ep, unsigned flags, uct_completion_t *comp) {
-        return peer(ep).check(flags, comp);
+        return Call(ep)->check(flags, comp);
     };
 }
 

@@ -116,6 +116,7 @@ ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
     settings.bulk.connect_ep        = config.connect == kConnectEp;
     settings.inline_get             = config.inline_get;
     settings.max_qps                = config.max_qps;
+    settings.deputy                 = config.progress == kProgressThread;
     settings.rails.standby_none     = strcmp(config.standby, "none") == 0;
     if (!settings.rails.standby_none &&
         !read_devices("STANDBY", config.standby, settings.rails.standby)) {
@@ -195,6 +196,7 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     if (status != UCS_OK) {
         return status;
     }
+    engine_->begin_deputy();
     device_address_.magic   = wire::kDeviceMagic;
     device_address_.version = wire::kProtocolVersion;
     device_address_.kind    = static_cast<uint8_t>(wire::DeviceKind::Rails);
@@ -425,18 +427,24 @@ ucs_status_t RailsIface::flush(uct_iface_h iface, unsigned,
     if (comp != nullptr) {
         return UCS_ERR_UNSUPPORTED;
     }
-    return from(iface).engine().flush();
+    Engine          &engine = from(iface).engine();
+    const Turns::Own turn(engine.turns());
+    return engine.flush();
 }
 
 ucs_status_t RailsIface::fence(uct_iface_h iface, unsigned)
 {
-    from(iface).engine().fence();
+    Engine          &engine = from(iface).engine();
+    const Turns::Own turn(engine.turns());
+    engine.fence();
     return UCS_OK;
 }
 
 unsigned RailsIface::progress(uct_iface_h iface)
 {
-    return from(iface).engine().progress();
+    Engine          &engine = from(iface).engine();
+    const Turns::Own turn(engine.turns());
+    return engine.progress();
 }
 
 ucs_status_t RailsIface::event_fd_get(uct_iface_h iface, int *fd)
@@ -447,7 +455,9 @@ ucs_status_t RailsIface::event_fd_get(uct_iface_h iface, int *fd)
 
 ucs_status_t RailsIface::event_arm(uct_iface_h iface, unsigned events)
 {
-    return from(iface).engine().arm(events);
+    Engine          &engine = from(iface).engine();
+    const Turns::Own turn(engine.turns());
+    return engine.arm(events);
 }
 
 void RailsIface::close(uct_iface_h tl_iface)

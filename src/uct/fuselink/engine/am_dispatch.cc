@@ -6,13 +6,14 @@ namespace fuselink {
 AmDispatch::AmDispatch(const Host &host, uct_base_iface_t &owner,
                        size_t rx_headroom, const Rails &rails,
                        PeerTable &peers, GetTable &gets, LoadView &loads,
-                       GpuCopies &copies, const Watching &watching)
+                       GpuCopies &copies, UserCalls &calls, Turns &turns,
+                       const Watching &watching)
     : host_(host), owner_(owner), rx_headroom_(rx_headroom), rails_(rails),
-      peers_(peers), gets_(gets), loads_(loads), copies_(copies),
+      peers_(peers), gets_(gets), loads_(loads), copies_(copies), calls_(calls),
       watching_(watching)
 {
-    release_desc_[0].cb = release_desc<wire::UserHeader>;
-    release_desc_[1].cb = release_desc<wire::UserMessage>;
+    release_desc_[0] = {{.cb = release_desc<wire::UserHeader>}, &turns};
+    release_desc_[1] = {{.cb = release_desc<wire::UserMessage>}, &turns};
 }
 
 ucs_status_t AmDispatch::receive(Rail &rail)
@@ -96,6 +97,11 @@ ucs_status_t AmDispatch::deliver(uint8_t am_id, void *data, size_t length,
                                  unsigned flags)
 {
     constexpr size_t kHeader = sizeof(Header);
+    if (ucs_unlikely(calls_.held().holding())) {
+        calls_.held().message(owner_, am_id, static_cast<char *>(data) + kHeader,
+                              length - kHeader);
+        return UCS_OK;
+    }
     if (flags & UCT_CB_PARAM_FLAG_DESC) {
         /* The user may keep the message and release it later by the hook in
          * front of the headroom that it was promised. Counted from the
@@ -104,7 +110,7 @@ ucs_status_t AmDispatch::deliver(uint8_t am_id, void *data, size_t length,
         auto **hook = reinterpret_cast<uct_recv_desc_t **>(
             static_cast<char *>(data) + kHeader - rx_headroom_ -
             sizeof(void *));
-        *hook = &release_desc_[kHeader != sizeof(wire::UserHeader)];
+        *hook = &release_desc_[kHeader != sizeof(wire::UserHeader)].desc;
     }
     const uct_am_handler_t &handler = owner_.am[am_id];
     return handler.cb(handler.arg, static_cast<char *>(data) + kHeader,
@@ -112,8 +118,9 @@ ucs_status_t AmDispatch::deliver(uint8_t am_id, void *data, size_t length,
 }
 
 template <typename Header>
-void AmDispatch::release_desc(uct_recv_desc_t *, void *desc)
+void AmDispatch::release_desc(uct_recv_desc_t *self, void *desc)
 {
+    const Turns::Own turn(*reinterpret_cast<Release *>(self)->turns);
     uct_iface_release_desc(static_cast<char *>(desc) - sizeof(Header));
 }
 

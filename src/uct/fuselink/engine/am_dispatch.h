@@ -9,6 +9,7 @@
 #include "../rma/get_table.h"
 #include "../ucx.h"
 #include "peer_table.h"
+#include "turns.h"
 #include "watching.h"
 
 #include <deque>
@@ -29,7 +30,8 @@ public:
      *  outlives the rails. */
     AmDispatch(const Host &host, uct_base_iface_t &owner, size_t rx_headroom,
                const Rails &rails, PeerTable &peers, GetTable &gets,
-               LoadView &loads, GpuCopies &copies, const Watching &watching);
+               LoadView &loads, GpuCopies &copies, UserCalls &calls, Turns &turns,
+               const Watching &watching);
     AmDispatch(const AmDispatch &)            = delete;
     AmDispatch &operator=(const AmDispatch &) = delete;
 
@@ -71,13 +73,18 @@ private:
     GetTable         &gets_;
     LoadView         &loads_;
     GpuCopies        &copies_;
+    UserCalls        &calls_;
     const Watching   &watching_;
     std::deque<Port>  ports_; /* stay where they are */
 
     /* Stand in front of the user's headroom of messages that the user keeps (see
      * deliver()), by the header in front of them. Stay where they are: descriptors
      * point to them. */
-    uct_recv_desc_t release_desc_[2]{};
+    struct Release {
+        uct_recv_desc_t desc; /* first: UCX calls with a pointer to it */
+        Turns          *turns;
+    };
+    Release release_desc_[2]{};
 };
 
 } // namespace fuselink

@@ -28,15 +28,26 @@ Engine::Engine(Host &host, uct_base_iface_t &owner, RegionTable &regions,
       plans_(rails_, peers_, is_policy(settings, "plan") ||
                                     is_policy(settings, "auto")),
       dispatch_(host, owner, settings.rails.rx_headroom, rails_, peers_, gets_,
-                loads_, copies_, watching_)
+                loads_, copies_, user_calls_, turns_, watching_)
 {
 }
 
 Engine::~Engine()
 {
+    deputy_.reset();
+    user_calls_.held().end();
     peers_.close(host_);
     watching_.end(rails_, copies_, settings_.bulk.policy->name(),
                   host_.now());
+}
+
+unsigned Engine::progress_away()
+{
+    calls_ = kWatchCalls - 1; /* rounds are far apart */
+    user_calls_.held().begin_away();
+    const unsigned count = poller_.progress() + drive();
+    user_calls_.held().end_away();
+    return count;
 }
 
 void Engine::watch()
@@ -108,14 +119,46 @@ PeerContext Engine::peer_context()
                               .max_qps    = settings_.max_qps}};
 }
 
+/* A worker's queue of callbacks is for the one who calls its progress, and so the program's
+ * is not for a deputy. Events that UCX finds by signals interrupt a thread of the program's,
+ * and nobody else. */
+bool Engine::open_worker(uct_worker_h users)
+{
+    ucs_async_context_t   *async = ucs_derived_of(users, uct_priv_worker_t)->async;
+    const ucs_async_mode_t mode  = async->mode;
+    if (mode != UCS_ASYNC_MODE_THREAD_SPINLOCK && mode != UCS_ASYNC_MODE_THREAD_MUTEX) {
+        ucs_diag("fuselink: data moves only while the program calls: "
+                 "UCX_FUSELINK_PROGRESS=thread needs UCX_ASYNC_MODE=thread");
+        return false;
+    }
+    return worker_.open(async) == UCS_OK;
+}
+
+void Engine::begin_deputy()
+{
+    if (!settings_.deputy) {
+        return;
+    }
+    std::string error;
+    deputy_ = std::make_unique<Deputy>(host_, *this, turns_);
+    if (!deputy_->start(error)) {
+        ucs_warn("fuselink: data moves only while the program calls: %s",
+                 error.c_str());
+        deputy_.reset();
+    }
+}
+
 ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
                                 uct_worker_h worker,
                                 const uct_iface_params_t *params)
 {
-    ucs_status_t status = rails_.open(settings_.rails, candidates, worker,
-                                      params, [this](Rail &rail) {
-                                          return dispatch_.receive(rail);
-                                      });
+    if (settings_.deputy && !open_worker(worker)) {
+        settings_.deputy = false;
+    }
+    ucs_status_t status = rails_.open(
+        settings_.rails, candidates,
+        settings_.deputy ? worker_.handle() : worker, params,
+        [this](Rail &rail) { return dispatch_.receive(rail); });
     if (status != UCS_OK) {
         return status;
     }

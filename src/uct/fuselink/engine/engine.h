@@ -17,9 +17,12 @@
 #include "../transfer/room_queue.h"
 #include "../wireup/connect_timer.h"
 #include "am_dispatch.h"
+#include "deputy.h"
 #include "peer_table.h"
+#include "turns.h"
 #include "watching.h"
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -34,6 +37,7 @@ struct EngineSettings {
     ShareSettings        share;
     Watching::Settings   watching;
     GpuCopies::Settings  gpu;
+    bool                 deputy = false; /* is wanted */
 };
 
 /**
@@ -62,11 +66,104 @@ public:
                           uct_worker_h worker,
                           const uct_iface_params_t *params);
 
+    /** From the program's progress, in its turn. */
     unsigned progress()
     {
-        unsigned count = poller_.progress();
+        unsigned count = 0;
+        if (ucs_unlikely(user_calls_.held().any())) {
+            count += user_calls_.held().call_all();
+        }
+        count += poller_.progress();
         if (ucs_unlikely(copies_.busy())) {
             count += copies_.progress();
+        }
+        count += drive();
+        if (count != 0) {
+            events_.store(events_.load(std::memory_order_relaxed) + 1,
+                          std::memory_order_relaxed);
+        }
+        asleep_ = false;
+        return count;
+    }
+
+    /* Of the deputy, in its turn; what the program is to be called for is held. */
+
+    /** The program neither sleeps until it is woken nor has left too much untaken. */
+    bool may_deputize() const { return !asleep_ && !user_calls_.held().full(); }
+    /** As progress(); copies of memory of GPUs wait for the program. */
+    unsigned progress_away();
+    /** Has the descriptor of events tell when there is something to do. False if there is
+     *  now. */
+    bool     sleep_away() { return arm_rails(kAllEvents) == UCS_OK; }
+    /** Calls of progress() that found something. From any thread. */
+    uint64_t events() const { return events_.load(std::memory_order_relaxed); }
+
+    /** Arms the wake-up; UCS_ERR_BUSY if there is something to do first. */
+    ucs_status_t arm(unsigned events)
+    {
+        if (ucs_unlikely(user_calls_.held().any()) || copies_.busy()) {
+            return UCS_ERR_BUSY; /* copies do not tell */
+        }
+        ucs_status_t status = arm_rails(events);
+        asleep_             = status == UCS_OK;
+        return status;
+    }
+
+    /** Last of all: from now on somebody drives it while the program is away, if that is
+     *  wanted and can be. */
+    void begin_deputy();
+
+    /** The peer with this address, connected if it was not. */
+    ucs_status_t connect(const wire::RailTable &address, Peer *&peer)
+    {
+        return peers_.connect(address, peer);
+    }
+    /** True if some rail can carry messages to a peer with this address. */
+    bool reaches(const wire::RailTable &address) const
+    {
+        return rails_.reaches(address);
+    }
+
+    /** UCS_INPROGRESS while anything is outstanding, or was not told yet. */
+    ucs_status_t flush()
+    {
+        ucs_status_t status = peers_.flush();
+        return status == UCS_OK && user_calls_.held().holding() ? UCS_INPROGRESS :
+                                                               status;
+    }
+    void         fence() { peers_.fence(); }
+
+    const wire::RailTable &table() const { return rails_.table(); }
+    const Rails::List     &rails() const { return rails_.list(); }
+    const LeftOuts        &left_out() const { return rails_.left_out(); }
+    const PeerTable       &peers() const { return peers_; }
+    const EngineSettings  &settings() const { return settings_; }
+    Poller                &poller() { return poller_; }
+    /** Each call of the program's is inside of one. */
+    Turns                 &turns() { return turns_; }
+    /** Somebody drives it while the program is away. */
+    bool                   has_deputy() const { return deputy_ != nullptr; }
+    /** What the program is to be called for. */
+    const HeldCalls       &held() const { return user_calls_.held(); }
+
+private:
+    /* What connections, and their senders of bulk data, use of all this. */
+    PeerContext peer_context();
+    BulkContext bulk_context()
+    {
+        return {host_,   poller_, rails_,    nics_,     regions_, copies_,
+                loads_,  room_,   plans_, rotation_, watching_.trace(),
+                settings_.bulk};
+    }
+
+    static constexpr unsigned kAllEvents = UCT_EVENT_SEND_COMP | UCT_EVENT_RECV;
+
+    /* What is to be done but for polling, whoever does it. */
+    unsigned drive()
+    {
+        unsigned count = 0;
+        if (ucs_unlikely(worker_.handle() != nullptr)) {
+            count += uct_worker_progress(worker_.handle());
         }
         if (ucs_unlikely(peers_.has_deferred())) {
             count += peers_.run_deferred();
@@ -85,14 +182,10 @@ public:
         }
         return count;
     }
-
-    /** Arms the wake-up; UCS_ERR_BUSY if there is something to do first. */
-    ucs_status_t arm(unsigned events)
+    ucs_status_t arm_rails(unsigned events)
     {
         seen_timer_.tell_all();
-        bool busy = peers_.has_deferred() || room_.due() ||
-                    connect_timer_.open() || copies_.busy(); /* they do not tell */
-        if (busy) {
+        if (peers_.has_deferred() || room_.due() || connect_timer_.open()) {
             return UCS_ERR_BUSY;
         }
         /* A wire that falls silent wakes nobody. */
@@ -101,43 +194,12 @@ public:
         return poller_.arm(events);
     }
 
-    /** The peer with this address, connected if it was not. */
-    ucs_status_t connect(const wire::RailTable &address, Peer *&peer)
-    {
-        return peers_.connect(address, peer);
-    }
-    /** True if some rail can carry messages to a peer with this address. */
-    bool reaches(const wire::RailTable &address) const
-    {
-        return rails_.reaches(address);
-    }
-
-    /** UCS_INPROGRESS while anything is outstanding. */
-    ucs_status_t flush() { return peers_.flush(); }
-    void         fence() { peers_.fence(); }
-
-    const wire::RailTable &table() const { return rails_.table(); }
-    const Rails::List     &rails() const { return rails_.list(); }
-    const LeftOuts        &left_out() const { return rails_.left_out(); }
-    const PeerTable       &peers() const { return peers_; }
-    const EngineSettings  &settings() const { return settings_; }
-    Poller                &poller() { return poller_; }
-
-private:
-    /* What connections, and their senders of bulk data, use of all this. */
-    PeerContext peer_context();
-    BulkContext bulk_context()
-    {
-        return {host_,   poller_, rails_,    nics_,     regions_, copies_,
-                loads_,  room_,   plans_, rotation_, watching_.trace(),
-                settings_.bulk};
-    }
-
     /* Calls of progress() between looks at the clock. */
     static constexpr unsigned kWatchCalls = 128;
     /* Between looks of a program that sleeps. */
     static constexpr sched::Nanos kWatchAsleep = sched::Nanos::millis(8);
 
+    bool open_worker(uct_worker_h users);
     void watch();
     void note_carrier();
 
@@ -149,6 +211,8 @@ private:
 
     /* From below to above: endpoints go before the interfaces that they belong
      * to, and those who wait before what they wait for. */
+    Turns           turns_;
+    UctWorker       worker_; /* of what a deputy drives; empty where there is none */
     GetTable        gets_{host_};
     Lanes           lanes_;
     Poller          poller_{host_};
@@ -165,9 +229,12 @@ private:
     PeerTable       peers_;
     PlanManager     plans_; /* goes when no peer is left */
     AmDispatch      dispatch_;
+    bool            asleep_ = false; /* the program, until it is woken */
+    std::atomic<uint64_t> events_{0};
     unsigned        calls_ = 0;
     sched::Nanos    watched_; /* last */
     std::unique_ptr<Carrier> carrier_; /* may be null */
+    std::unique_ptr<Deputy>  deputy_;  /* may be null; goes first */
 };
 
 } // namespace fuselink

@@ -41,10 +41,15 @@ Peer::~Peer()
 {
     close_lanes();
     receiver_.end(teardown_.peer_stopped(), teardown_.abandoned());
+    calls().held().forget(*this);
 }
 
 void Peer::run_deferred()
 {
+    if (ucs_unlikely(failed() && calls().held().away())) {
+        calls().held().owe(*this, *this); /* users hear of it */
+        return;
+    }
     if (ucs_unlikely(bulk_.take_ended())) {
         wireup_.read_last_word();
     }
@@ -81,6 +86,10 @@ void Peer::run_deferred()
 
 void Peer::detach(PeerUser &user)
 {
+    {
+        const UserCalls::Inside inside(calls(), nullptr);
+        calls().held().tell(*this);
+    }
     order_.forget(user);
     ops_.forget(user);
     bulk_.forget(user);
@@ -208,7 +217,7 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
     case ControlType::Landed:
         return gets_.on_landed(data, length);
     case ControlType::FlushReq:
-        return order_.on_request(data, length);
+        return on_flush_request(data, length);
     case ControlType::FlushAck:
         return order_.on_ack(data, length);
     case ControlType::RailAddr:
@@ -267,6 +276,24 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
     }
     ucs_debug("fuselink: control message of unknown type %d from %016lx",
               header.type, uuid());
+}
+
+/* The answer says that all before it was handled, by the program. */
+void Peer::on_flush_request(const void *data, size_t length)
+{
+    if (ucs_unlikely(calls().held().holding())) {
+        calls().held().answer(*this, answer_flush, this, data, length);
+    } else {
+        order_.on_request(data, length);
+    }
+}
+
+void Peer::answer_flush(void *self, const void *data, size_t length)
+{
+    Peer &peer = *static_cast<Peer *>(self);
+    if (!peer.failed()) {
+        peer.order_.on_request(data, length);
+    }
 }
 
 void Peer::on_rail_address(const void *data, size_t length)

@@ -54,7 +54,8 @@ class Peer final : public Connection,
                    private OrderTracker::Events,
                    private TransferOwner,
                    private KeySource,
-                   private RxPaths {
+                   private RxPaths,
+                   private HeldCalls::Held {
 public:
     /** @param token what the peer is to call this connection in front of its
      *               messages; kNoToken: nothing */
@@ -262,6 +263,10 @@ private:
     void on_users_free() override { pending_.dispatch(); }
     void on_bulk_free() override { bulk_.pump(); }
 
+    void on_own_turn() override { defer(); }
+
+    void on_flush_request(const void *data, size_t length);
+    static void answer_flush(void *self, const void *data, size_t length);
     ucs_status_t flush_all();
     void on_rail_address(const void *data, size_t length);
     void on_path_broken(const void *data, size_t length);

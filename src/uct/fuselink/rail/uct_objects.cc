@@ -205,6 +205,18 @@ bool user_has_set(const UctMd &md, const std::string &tl, const std::string &nam
     return user_has_set(names_of(md.component_name(), tl, name));
 }
 
+ucs_status_t UctWorker::open(ucs_async_context_t *async)
+{
+    return uct_worker_create(async, UCS_THREAD_MODE_SERIALIZED, &worker_);
+}
+
+UctWorker::~UctWorker()
+{
+    if (worker_ != nullptr) {
+        uct_worker_destroy(worker_);
+    }
+}
+
 ucs_status_t UctIface::open(UctMd &md, const std::string &tl,
                             const std::string &device,
                             const UctIfaceParams &params,

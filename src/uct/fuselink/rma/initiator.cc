@@ -312,7 +312,7 @@ ucs_status_t RmaInitiator::get_bcopy(PeerUser &user, uct_unpack_callback_t unpac
     if (rkey != UCT_INVALID_RKEY &&
         length <= channel_.rail()->control().attr().cap.get.max_bcopy) {
         LaneOp &op = ops_.begin({arg, unpack, length, remote, key.region});
-        status     = uct_ep_get_bcopy(channel_.ep(), unpack, arg, length,
+        status     = uct_ep_get_bcopy(channel_.ep(), LaneOps::unpack, &op, length,
                                       remote, rkey, &op.comp);
         ops_.settle(op, status, user, comp);
         return lane_status(status);

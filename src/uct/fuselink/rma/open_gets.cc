@@ -110,7 +110,7 @@ void OpenGets::on_data(const void *data, size_t length)
         return;
     }
     if (get->unpack != nullptr) {
-        get->unpack(get->unpack_arg, payload, get->length);
+        conn_.unpack(get->unpack, get->unpack_arg, payload, get->length);
         get = find(reply.op); /* the user may cancel it here */
     }
     if (get != nullptr) {

@@ -1,0 +1,110 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "deputy.h"
+
+#include "engine.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace fuselink {
+
+Deputy::Deputy(Host &host, Engine &engine, Turns &turns)
+    : host_(host), engine_(engine), turns_(turns),
+      wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))
+{
+}
+
+Deputy::~Deputy()
+{
+    work_.reset(); /* it comes to an end */
+    turns_.share(false);
+    if (wake_fd_ >= 0) {
+        close(wake_fd_);
+    }
+}
+
+bool Deputy::start(std::string &error)
+{
+    if (wake_fd_ < 0) {
+        error = "no file descriptor to be woken by";
+        return false;
+    }
+    turns_.share(true);
+    called_ = moved_ = host_.now();
+    work_ = host_.begin_work(*this, error);
+    if (!work_) {
+        turns_.share(false);
+    }
+    return work_ != nullptr;
+}
+
+void Deputy::stop()
+{
+    stop_.store(true, std::memory_order_relaxed);
+    uint64_t one     = 1;
+    ssize_t  written = write(wake_fd_, &one, sizeof(one));
+    (void)written;
+}
+
+/* The program has called not long ago, or is inside of a call. */
+bool Deputy::present(sched::Nanos now)
+{
+    const uint64_t calls = turns_.calls();
+    if (calls != calls_) {
+        const uint64_t events = engine_.events();
+        calls_  = calls;
+        called_ = now;
+        if (events != events_) {
+            events_ = events;
+            moved_  = now;
+        }
+    }
+    return now - called_ < kAway;
+}
+
+bool Deputy::step()
+{
+    const sched::Nanos now = host_.now();
+    if (present(now)) {
+        asleep_ = false;
+        naps_   = 0;
+        next_   = now + (now - moved_ < kLately ? kTick : kTickIdle);
+        return false;
+    }
+    if (!turns_.take()) {
+        next_ = now + kTick; /* in a long call, such as a handler of its own */
+        return false;
+    }
+    const bool can  = engine_.may_deputize();
+    const bool more = can && work();
+    naps_   = more ? 0 : naps_ + 1;
+    asleep_ = can && naps_ > kNaps && engine_.sleep_away();
+    turns_.give_back();
+    next_ = now + (asleep_ ? kAsleep : can ? kNap : kTick);
+    return more;
+}
+
+/* True if there was something to do in all rounds: there may be more. */
+bool Deputy::work()
+{
+    for (unsigned i = 0; i < kRounds; ++i) {
+        if (engine_.progress_away() == 0 || !engine_.may_deputize() ||
+            turns_.wanted() || over()) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void Deputy::wait(sched::Nanos most)
+{
+    pollfd   fds[2] = {{wake_fd_, POLLIN, 0}, {engine_.poller().event_fd(), POLLIN, 0}};
+    timespec time   = {};
+    const int64_t ns = std::max<int64_t>(most.count(), 0);
+    time.tv_sec      = ns / 1000000000;
+    time.tv_nsec     = ns % 1000000000;
+    ppoll(fds, asleep_ ? 2 : 1, &time, nullptr);
+}
+
+} // namespace fuselink

@@ -1,0 +1,84 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_ENGINE_DEPUTY_H
+#define FUSELINK_ENGINE_DEPUTY_H
+
+#include "../host/host.h"
+#include "turns.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+namespace fuselink {
+
+class Engine;
+
+/**
+ * Drives an engine while the program computes: data under way needs somebody who
+ * acknowledges it, and who fills windows again. A thread of its own, which only looks now
+ * and then whether the program calls, and leaves everything to it as long as it does: so a
+ * program that waits in MPI is as fast as without, and callbacks are the program's (what
+ * it is to be called for meanwhile is held, HeldCalls).
+ *
+ * While the program is away and nothing happens, it sleeps until a NIC has something.
+ */
+class Deputy final : private Background {
+public:
+    Deputy(Host &host, Engine &engine, Turns &turns);
+    ~Deputy();
+    Deputy(const Deputy &)            = delete;
+    Deputy &operator=(const Deputy &) = delete;
+
+    /** Begins. False if there can be no thread; `error` says why, for a log line. */
+    bool start(std::string &error);
+
+private:
+    /* Background. */
+    const char  *name() const override { return "fuselink-deputy"; }
+    void         begin() override {}
+    bool         step() override;
+    bool         over() const override { return stop_.load(std::memory_order_relaxed); }
+    sched::Nanos next_due() const override { return next_; }
+    void         wait(sched::Nanos most) override;
+    void         end() override {}
+    void         stop() override;
+
+    bool     work();
+    bool     present(sched::Nanos now);
+
+    /* A program that has not called for so long is away. One that polls calls more often
+     * by a factor of 100, also where it shares its processor with few others. */
+    static constexpr sched::Nanos kAway = sched::Nanos::micros(500);
+    /* Between looks at a program that calls: while it moves data, and while it does not. */
+    static constexpr sched::Nanos kTick     = sched::Nanos::micros(500);
+    static constexpr sched::Nanos kTickIdle = sched::Nanos::millis(8);
+    /* It moves data if it has in this time. */
+    static constexpr sched::Nanos kLately   = sched::Nanos::millis(100);
+    /* While it is away: between turns, of which a window is many; and when so many in a
+     * row have found nothing, between looks for what no NIC tells of. */
+    static constexpr sched::Nanos kNap    = sched::Nanos::micros(200);
+    static constexpr unsigned     kNaps   = 25;
+    static constexpr sched::Nanos kAsleep = sched::Nanos::millis(8);
+    /* Rounds of a turn. */
+    static constexpr unsigned     kRounds = 64;
+
+    Host                   &host_;
+    Engine                 &engine_;
+    Turns                  &turns_;
+    std::unique_ptr<AtWork> work_;
+    std::atomic<bool>       stop_{false};
+    int                     wake_fd_; /* eventfd: it is to stop */
+
+    /* Of where it works. */
+    uint64_t     calls_  = 0; /* of the program, when it was looked at last */
+    uint64_t     events_ = 0;
+    sched::Nanos called_;     /* it had called by then */
+    sched::Nanos moved_;      /* the same, and had moved data */
+    sched::Nanos next_;
+    unsigned     naps_   = 0; /* in a row, after nothing */
+    bool         asleep_  = false; /* until a NIC has something */
+};
+
+} // namespace fuselink
+
+#endif

@@ -1,0 +1,92 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_ENGINE_TURNS_H
+#define FUSELINK_ENGINE_TURNS_H
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+namespace fuselink {
+
+/**
+ * Whose turn it is to use a worker's engine: the program's, which is inside of one of
+ * its calls, or its deputy's, while the program is away (Deputy). Everything behind it is
+ * for one thread at a time, and stays so: each turn sees what the turn before has left.
+ *
+ * A program without a deputy pays a branch for each call, one with a deputy what a mutex
+ * costs that nobody holds.
+ */
+class Turns {
+public:
+    Turns()                         = default;
+    Turns(const Turns &)            = delete;
+    Turns &operator=(const Turns &) = delete;
+
+    /** There is a deputy from now on, or no more. From the program, outside of turns. */
+    void share(bool shared) { shared_ = shared; }
+
+    /** A turn of the program, as long as it is there. They nest: callbacks make calls. UCP
+     *  sees to it that a worker's calls are one at a time. */
+    class Own {
+    public:
+        explicit Own(Turns &turns) : turns_(turns)
+        {
+            if (turns_.shared_) [[unlikely]] {
+                turns_.begin();
+            }
+        }
+        ~Own()
+        {
+            if (turns_.shared_) [[unlikely]] {
+                turns_.end();
+            }
+        }
+        Own(const Own &)            = delete;
+        Own &operator=(const Own &) = delete;
+
+    private:
+        Turns &turns_;
+    };
+
+    /* Of the deputy. */
+
+    /** False if the program is inside of a call, or waits to be. */
+    bool take() { return !waiting_.load(std::memory_order_relaxed) && mutex_.try_lock(); }
+    void give_back() { mutex_.unlock(); }
+    /** The program waits for its turn. */
+    bool wanted() const { return waiting_.load(std::memory_order_relaxed); }
+    /** How many turns the program has had. */
+    uint64_t calls() const { return calls_.load(std::memory_order_relaxed); }
+
+private:
+    void begin()
+    {
+        if (depth_++ != 0) {
+            return;
+        }
+        if (!mutex_.try_lock()) [[unlikely]] {
+            waiting_.store(true, std::memory_order_relaxed);
+            mutex_.lock();
+            waiting_.store(false, std::memory_order_relaxed);
+        }
+        /* Nobody else writes it. */
+        calls_.store(calls_.load(std::memory_order_relaxed) + 1,
+                     std::memory_order_relaxed);
+    }
+    void end()
+    {
+        if (--depth_ == 0) {
+            mutex_.unlock();
+        }
+    }
+
+    bool                  shared_ = false;
+    unsigned              depth_  = 0; /* of the program's calls */
+    std::mutex            mutex_;
+    std::atomic<bool>     waiting_{false};
+    std::atomic<uint64_t> calls_{0};
+};
+
+} // namespace fuselink
+
+#endif
