@@ -83,10 +83,7 @@ bool Program::open()
     opening_host              = &host_;
     uct_md_config_t    *md_config    = nullptr;
     uct_iface_config_t *iface_config = nullptr;
-    /* Simulated wires have no events that UCX would find. */
-    const ucs_async_mode_t mode = scenario_.deputies ? UCS_ASYNC_MODE_THREAD_SPINLOCK :
-                                                       UCS_ASYNC_MODE_POLL;
-    if (ucs_async_context_create(mode, &async_) != UCS_OK ||
+    if (ucs_async_context_create(UCS_ASYNC_MODE_POLL, &async_) != UCS_OK ||
         uct_worker_create(async_, UCS_THREAD_MODE_SINGLE, &worker_) !=
             UCS_OK ||
         uct_md_config_read(component, nullptr, nullptr, &md_config) !=

@@ -76,25 +76,27 @@ bool Deputy::step()
         next_ = now + kTick; /* in a long call, such as a handler of its own */
         return false;
     }
-    const bool can  = engine_.may_deputize();
-    const bool more = can && work();
-    naps_   = more ? 0 : naps_ + 1;
+    const bool     can   = engine_.may_deputize();
+    const unsigned found = can ? work() : 0;
+    naps_   = found != 0 ? 0 : naps_ + 1;
     asleep_ = can && naps_ > kNaps && engine_.sleep_away();
     turns_.give_back();
-    next_ = now + (asleep_ ? kAsleep : can ? kNap : kTick);
-    return more;
+    const sched::Nanos then = host_.now();
+    next_ = then + (asleep_ ? kAsleep : kNap);
+    return found == kRounds && then - now > kMuch;
 }
 
-/* True if there was something to do in all rounds: there may be more. */
-bool Deputy::work()
+/* Returns in how many rounds there was something to do. */
+unsigned Deputy::work()
 {
-    for (unsigned i = 0; i < kRounds; ++i) {
-        if (engine_.progress_away() == 0 || !engine_.may_deputize() ||
-            turns_.wanted() || over()) {
-            return false;
+    unsigned found = 0;
+    while (found < kRounds && engine_.progress_away() != 0) {
+        ++found;
+        if (!engine_.may_deputize() || turns_.wanted() || over()) {
+            break;
         }
     }
-    return true;
+    return found;
 }
 
 void Deputy::wait(sched::Nanos most)

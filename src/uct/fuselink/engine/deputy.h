@@ -43,7 +43,7 @@ private:
     void         end() override {}
     void         stop() override;
 
-    bool     work();
+    unsigned work();
     bool     present(sched::Nanos now);
 
     /* A program that has not called for so long is away. One that polls calls more often
@@ -54,13 +54,15 @@ private:
     static constexpr sched::Nanos kTickIdle = sched::Nanos::millis(8);
     /* It moves data if it has in this time. */
     static constexpr sched::Nanos kLately   = sched::Nanos::millis(100);
-    /* While it is away: between turns, of which a window is many; and when so many in a
-     * row have found nothing, between looks for what no NIC tells of. */
-    static constexpr sched::Nanos kNap    = sched::Nanos::micros(200);
-    static constexpr unsigned     kNaps   = 25;
+    /* While it is away: between turns, of which a window is many, and so that what comes
+     * in drips is taken in pieces worth a system call; and when so many in a row have found
+     * nothing, between looks for what no NIC tells of. */
+    static constexpr sched::Nanos kNap    = sched::Nanos::millis(1);
+    static constexpr unsigned     kNaps   = 8;
     static constexpr sched::Nanos kAsleep = sched::Nanos::millis(8);
-    /* Rounds of a turn. */
-    static constexpr unsigned     kRounds = 64;
+    /* Rounds of a turn. If they take so long they move much, and there is more. */
+    static constexpr unsigned     kRounds = 4;
+    static constexpr sched::Nanos kMuch   = sched::Nanos::micros(400);
 
     Host                   &host_;
     Engine                 &engine_;

@@ -119,21 +119,6 @@ PeerContext Engine::peer_context()
                               .max_qps    = settings_.max_qps}};
 }
 
-/* A worker's queue of callbacks is for the one who calls its progress, and so the program's
- * is not for a deputy. Events that UCX finds by signals interrupt a thread of the program's,
- * and nobody else. */
-bool Engine::open_worker(uct_worker_h users)
-{
-    ucs_async_context_t   *async = ucs_derived_of(users, uct_priv_worker_t)->async;
-    const ucs_async_mode_t mode  = async->mode;
-    if (mode != UCS_ASYNC_MODE_THREAD_SPINLOCK && mode != UCS_ASYNC_MODE_THREAD_MUTEX) {
-        ucs_diag("fuselink: data moves only while the program calls: "
-                 "UCX_FUSELINK_PROGRESS=thread needs UCX_ASYNC_MODE=thread");
-        return false;
-    }
-    return worker_.open(async) == UCS_OK;
-}
-
 void Engine::begin_deputy()
 {
     if (!settings_.deputy) {
@@ -152,10 +137,13 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
                                 uct_worker_h worker,
                                 const uct_iface_params_t *params)
 {
-    if (settings_.deputy && !open_worker(worker)) {
-        settings_.deputy = false;
+    /* The program's queue of callbacks is for who calls its worker's progress. And UCP holds
+     * the lock of that worker's events while it makes calls. */
+    ucs_status_t status = settings_.deputy ? worker_.open() : UCS_OK;
+    if (status != UCS_OK) {
+        return status;
     }
-    ucs_status_t status = rails_.open(
+    status = rails_.open(
         settings_.rails, candidates,
         settings_.deputy ? worker_.handle() : worker, params,
         [this](Rail &rail) { return dispatch_.receive(rail); });

@@ -199,7 +199,6 @@ private:
     /* Between looks of a program that sleeps. */
     static constexpr sched::Nanos kWatchAsleep = sched::Nanos::millis(8);
 
-    bool open_worker(uct_worker_h users);
     void watch();
     void note_carrier();
 

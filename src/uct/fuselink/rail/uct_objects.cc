@@ -205,15 +205,21 @@ bool user_has_set(const UctMd &md, const std::string &tl, const std::string &nam
     return user_has_set(names_of(md.component_name(), tl, name));
 }
 
-ucs_status_t UctWorker::open(ucs_async_context_t *async)
+ucs_status_t UctWorker::open()
 {
-    return uct_worker_create(async, UCS_THREAD_MODE_SERIALIZED, &worker_);
+    ucs_status_t status = ucs_async_context_create(UCS_ASYNC_MODE_THREAD_SPINLOCK,
+                                                   &async_);
+    return status == UCS_OK ?
+               uct_worker_create(async_, UCS_THREAD_MODE_SERIALIZED, &worker_) : status;
 }
 
 UctWorker::~UctWorker()
 {
     if (worker_ != nullptr) {
         uct_worker_destroy(worker_);
+    }
+    if (async_ != nullptr) {
+        ucs_async_context_destroy(async_);
     }
 }
 

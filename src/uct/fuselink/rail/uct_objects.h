@@ -72,7 +72,7 @@ ucs_status_t open_uct_mds(const std::vector<std::string> &names,
 /** The user has set UCX_<tl>_<name>, or one of those that it takes its value from. */
 bool user_has_set(const UctMd &md, const std::string &tl, const std::string &name);
 
-/** A worker for lower interfaces, whose events come as those of another one do. */
+/** A worker for lower interfaces, with events of its own. */
 class UctWorker {
 public:
     UctWorker() = default;
@@ -80,13 +80,13 @@ public:
     UctWorker(const UctWorker &)            = delete;
     UctWorker &operator=(const UctWorker &) = delete;
 
-    /** `async`: of the other one; outlives this. */
-    ucs_status_t open(ucs_async_context_t *async);
+    ucs_status_t open();
     /** nullptr if it was not opened. */
     uct_worker_h handle() const { return worker_; }
 
 private:
-    uct_worker_h worker_ = nullptr;
+    ucs_async_context_t *async_  = nullptr;
+    uct_worker_h         worker_ = nullptr;
 };
 
 /** How to open a lower interface. */
