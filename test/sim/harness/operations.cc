@@ -267,6 +267,7 @@ ucs_status_t Program::get(Operation &op)
             at.ep,
             [](void *arg, const void *data, size_t length) {
                 auto *p = static_cast<Operation *>(arg);
+                p->program->host_.called_back();
                 if (length != p->length) {
                     p->program->violate(*p, "unpacks another length");
                 } else if (length != 0) {
@@ -337,6 +338,7 @@ ucs_status_t Program::on_room(uct_pending_req_t *req)
 {
     auto        *op      = ucs_container_of(req, Operation, req);
     Program     &program = *op->program;
+    program.host_.called_back();
     op->state            = Operation::State::New;
     ucs_status_t status  = program.attempt(*op);
     if (status == UCS_ERR_NO_RESOURCE) {
@@ -353,6 +355,7 @@ ucs_status_t Program::on_room(uct_pending_req_t *req)
 void Program::on_end(uct_completion_t *comp)
 {
     auto *op = reinterpret_cast<Operation *>(comp);
+    op->program->host_.called_back();
     op->program->end(*op, comp->status);
     op->program->send_from_end(*op);
 }

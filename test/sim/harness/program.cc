@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "program.h"
 
+#include "edge/rails_iface.h"
+
 #include <cstring>
 #include <poll.h>
 
@@ -61,6 +63,9 @@ bool Program::step()
     }
     if (host_.step_works()) {
         world_.count(Count::AgentRounds);
+    }
+    if (rails() != nullptr && rails()->engine().held().any()) {
+        world_.count(Count::CallsHeld);
     }
     const Instant now = world_.time().now();
     if (now < computes_until_ || !awake()) {
@@ -459,6 +464,7 @@ ucs_status_t Program::on_message(void *arg, void *data, size_t length,
                                  unsigned flags)
 {
     auto &program = *static_cast<Program *>(arg);
+    program.host_.called_back();
     if (!program.process_.alive) {
         return UCS_OK;
     }
@@ -475,6 +481,7 @@ ucs_status_t Program::on_message(void *arg, void *data, size_t length,
 ucs_status_t Program::on_failure(void *arg, uct_ep_h ep, ucs_status_t status)
 {
     auto &program = *static_cast<Program *>(arg);
+    program.host_.called_back();
     if (!program.process_.alive) {
         return UCS_OK;
     }

@@ -151,12 +151,23 @@ std::unique_ptr<AtWork> SimHost::begin_work(Background &work, std::string &)
 bool SimHost::step_works()
 {
     bool did = false;
+    working_ = true;
     for (size_t i = 0; i < works_.size(); ++i) {
         if (!works_[i]->work().over()) {
             did |= works_[i]->work().step();
         }
     }
+    working_ = false;
     return did;
+}
+
+void SimHost::called_back() const
+{
+    if (working_) {
+        process_.world().journal().violate(
+            "process " + std::to_string(process_.index()) +
+            " is called back while it computes");
+    }
 }
 
 SimWork::SimWork(Background &work, SimHost &host) : work_(work), host_(host)

@@ -84,6 +84,10 @@ public:
 
     /** A round of what works beside the program. True if something was done. */
     bool step_works();
+    /** Within such a round. A program is called by its own calls alone. */
+    bool works() const { return working_; }
+    /** Somebody calls the program. */
+    void called_back() const;
     void begin_round(SimWork &work) { works_.push_back(&work); }
     void end_round(SimWork &work) { std::erase(works_, &work); }
     Process &process() const { return process_; }
@@ -105,6 +109,7 @@ private:
     Random      secrets_;
     SimStreamControl streams_;
     std::vector<SimWork *> works_;
+    bool                   working_ = false;
 };
 
 /** Whose memory domain is being opened. */

@@ -225,6 +225,7 @@ void UcpProgram::settle(UcpOperation &op, ucs_status_ptr_t result)
 void UcpProgram::on_sent(void *request, ucs_status_t status, void *user)
 {
     auto &op = *static_cast<UcpOperation *>(user);
+    op.program->host_.called_back();
     op.program->end(op, status);
     ucp_request_free(request);
 }
@@ -234,6 +235,7 @@ void UcpProgram::on_received(void *request, ucs_status_t status,
 {
     auto &op = *static_cast<UcpOperation *>(user);
     op.info  = *info;
+    op.program->host_.called_back();
     op.program->end(op, status);
     ucp_request_free(request);
 }
@@ -373,6 +375,7 @@ ucs_status_t UcpProgram::on_message(void *arg, const void *header,
 {
     auto    &program = *static_cast<UcpProgram *>(arg);
     uint32_t head[2];
+    program.host_.called_back();
     if (header_length != sizeof(head)) {
         program.world_.journal().violate("an active message has another header");
         return UCS_OK;

@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "program.h"
 
+#include "edge/rails_iface.h"
+
 #include "inside.h"
 
 #include <algorithm>
@@ -224,6 +226,9 @@ bool UcpProgram::step()
     if (host_.step_works()) {
         world_.count(Count::AgentRounds);
     }
+    if (rails() != nullptr && rails()->engine().held().any()) {
+        world_.count(Count::CallsHeld);
+    }
     const Instant now = world_.time().now();
     if (now < computes_until_ || !awake()) {
         return false;
@@ -424,6 +429,7 @@ void UcpProgram::on_failure(void *arg, ucp_ep_h, ucs_status_t status)
 {
     auto       &endpoint = *static_cast<UcpEndpoint *>(arg);
     UcpProgram &program  = *endpoint.program;
+    program.host_.called_back();
     program.world_.journal().note("ucp ep fails", program.process_.index(),
                                   endpoint.peer, static_cast<uint64_t>(-status));
     program.world_.count(Count::PeersFailed);

@@ -415,6 +415,20 @@ TEST(StallClock, ADeepQueueHasALaterDeadline)
     EXPECT_EQ(StallClock::deadline(view), StallClock::kDeadline);
 }
 
+/* It may meet a queue of which the kernels did not know when they connected. */
+TEST(StallClock, FirstDataHasMoreTime)
+{
+    Wire wire;
+    wire.view.in_flight = wire.view.first = true;
+    const Nanos begun = wire.view.now;
+    const Nanos dead  = wire.pass(ms(1000), ms(1), [&] {
+        wire.sent              = wire.view.now;
+        wire.view.peer_done_at = wire.view.now;
+    });
+    EXPECT_GE(dead - begun, ms(200));
+    EXPECT_LE(dead - begun, ms(215));
+}
+
 /* Acknowledgements that come, at any intervals below the deadline, from a kernel with
  * any tick, to an observer that looks when it likes: never Dead. */
 TEST(StallClock, NeverGivesUpWhatIsAcknowledged)

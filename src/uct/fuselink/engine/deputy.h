@@ -48,9 +48,9 @@ private:
 
     /* A program that has not called for so long is away. One that polls calls more often
      * by a factor of 100, also where it shares its processor with few others. */
-    static constexpr sched::Nanos kAway = sched::Nanos::micros(500);
+    static constexpr sched::Nanos kAway = sched::Nanos::millis(2);
     /* Between looks at a program that calls: while it moves data, and while it does not. */
-    static constexpr sched::Nanos kTick     = sched::Nanos::micros(500);
+    static constexpr sched::Nanos kTick     = sched::Nanos::millis(2);
     static constexpr sched::Nanos kTickIdle = sched::Nanos::millis(8);
     /* It moves data if it has in this time. */
     static constexpr sched::Nanos kLately   = sched::Nanos::millis(100);

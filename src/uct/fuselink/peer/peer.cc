@@ -46,10 +46,6 @@ Peer::~Peer()
 
 void Peer::run_deferred()
 {
-    if (ucs_unlikely(failed() && calls().held().away())) {
-        calls().held().owe(*this, *this); /* users hear of it */
-        return;
-    }
     if (ucs_unlikely(bulk_.take_ended())) {
         wireup_.read_last_word();
     }
@@ -78,7 +74,11 @@ void Peer::run_deferred()
     receiver_.drain(); /* after what broke here was torn down */
     cancellation_.check();
     if (failed()) {
-        advance();
+        if (ucs_unlikely(calls().held().away())) {
+            calls().held().owe(*this, *this); /* users hear of it */
+        } else {
+            advance();
+        }
     }
 }
 

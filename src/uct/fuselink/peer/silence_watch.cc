@@ -402,6 +402,7 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     view.now           = now;
     view.in_flight     = state.segments != 0;
     view.much          = state.in_flight().count() > 2 * uint64_t{state.mss};
+    view.first         = state.acked == 0;
     view.acked_at      = stream.watch->acked_at;
     view.sent_at       = now - state.since_sent;
     view.rtt           = state.rtt;

@@ -24,6 +24,7 @@ struct StallView {
     unsigned probes = 0;        /* of a shut window, not answered yet */
     bool     carrier = true;    /* of the NIC here */
     bool     drops   = false;   /* packets, all the time, as was found out before */
+    bool     first   = false;   /* nothing that it has sent was ever acknowledged */
 
     /* A probe of the caller's between the same two NICs. */
     Nanos    probed_at, answered_at;
@@ -44,7 +45,9 @@ struct StallView {
  * of progress. Silence is Dead when all of these hold:
  *
  * - It has lasted for the deadline: 35 ms, or three round trips and four deviations
- *   where that is more, as in deep queues. The kernel's instants are true to a tick
+ *   where that is more, as in deep queues; or 200 ms for the first data, whose round
+ *   trip nobody has measured: it may meet a queue on either way that was not there when
+ *   the kernels connected. The kernel's instants are true to a tick
  *   of 1 to 10 ms and waver by as much, so that an acknowledgement is new only if it
  *   is a tick later than the last one, and much shorter deadlines would measure ticks.
  *   And 40 ms more where a kernel may wait so long: it does with what comes alone,
@@ -85,6 +88,7 @@ public:
     };
 
     static constexpr Nanos kDeadline   = Nanos::millis(35);
+    static constexpr Nanos kFirst      = Nanos::millis(200);
     static constexpr Nanos kDelayedAck = Nanos::millis(40);
     /* From when its program is known to run until it has looked at all that came. */
     static constexpr Nanos kReads      = Nanos::millis(8);
@@ -129,7 +133,8 @@ public:
     /** So long at least, and so long if the other kernel may wait. */
     static Nanos deadline(const StallView &view) noexcept
     {
-        return std::max(kDeadline, view.rtt * 3 + view.rtt_deviation * 4);
+        return std::max(view.first ? kFirst : kDeadline,
+                        view.rtt * 3 + view.rtt_deviation * 4);
     }
     static Nanos longest(const StallView &view) noexcept
     {
