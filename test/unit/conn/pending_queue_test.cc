@@ -99,6 +99,22 @@ TEST_F(PendingQueueTest, CallsThemInOrder)
     EXPECT_EQ(channel.obstacles(), 0u);
 }
 
+/* Its own progress calls it, and nobody else's. */
+TEST_F(PendingQueueTest, AProgramThatIsAwayIsNotCalled)
+{
+    Request a = note(1);
+    EXPECT_EQ(queue.add(one, &a.req), UCS_OK);
+    conn.calls.held().begin_away();
+    room();
+    EXPECT_TRUE(called.empty());
+    conn.calls.held().end_away();
+    EXPECT_EQ(conn.deferred, 0u);
+    conn.calls.held().call_all();
+    EXPECT_EQ(conn.deferred, 1u);
+    queue.dispatch(); /* as what is deferred does */
+    EXPECT_EQ(called, std::vector<int>{1});
+}
+
 /* What comes later does not pass those that wait; they do not wait for each
  * other. */
 TEST_F(PendingQueueTest, WhatComesWaitsBehindThem)
