@@ -13,7 +13,7 @@ int main(int argc, char **argv)
                        fence_cases, flush_cases, event_cases, rails_cases, sharing_cases,
                        native_cases, self_cases, failure_cases, leave_cases,
                        limits_cases, mend_cases, hostile_cases, settings_cases,
-                       poller_cases, stream_cases}) {
+                       poller_cases, stream_cases, away_cases}) {
         for (Case &test : group()) {
             cases.push_back(std::move(test));
         }

@@ -29,6 +29,7 @@ std::vector<Case> settings_cases();
 std::vector<Case> self_cases();
 std::vector<Case> poller_cases();
 std::vector<Case> stream_cases();
+std::vector<Case> away_cases();
 
 } // namespace fltest
 

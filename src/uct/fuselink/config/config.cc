@@ -8,7 +8,7 @@ namespace {
 
 const char *connect_modes[] = {"auto", "iface", "ep", nullptr};
 const char *priorities[]    = {"low", "normal", "high", nullptr};
-const char *progress_modes[] = {"caller", "thread", "auto", nullptr};
+const char *progress_modes[] = {"caller", "thread", nullptr};
 
 } // namespace
 

@@ -47,7 +47,7 @@ struct IfaceConfig {
 };
 
 /* Values of IfaceConfig::progress. */
-enum ProgressMode { kProgressCaller, kProgressThread, kProgressAuto };
+enum ProgressMode { kProgressCaller, kProgressThread };
 
 /* Values of IfaceConfig::connect. */
 enum ConnectMode { kConnectAuto, kConnectIface, kConnectEp };

@@ -1,0 +1,122 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+
+/* Programs that compute and do not call, with a thread that moves their data meanwhile
+ * (UCX_FUSELINK_PROGRESS=thread). */
+
+#include "../stack/link.h"
+#include "cases.h"
+
+#include <cstring>
+#include <unistd.h>
+
+namespace fltest {
+namespace {
+
+constexpr size_t   kSize     = 16 << 20;
+constexpr uint8_t  kId       = 7;
+constexpr unsigned kMessages = 50;
+
+/* Ten times as long as the data takes. */
+void compute()
+{
+    usleep(800'000);
+}
+
+bool is_there(const Memory &memory, unsigned seed)
+{
+    std::vector<char> wanted(kSize);
+    fill(wanted.data(), kSize, seed);
+    return memcmp(memory.data(), wanted.data(), kSize) == 0;
+}
+
+/* A put arrives although neither side calls, and its completion comes from a call. */
+void put(Session &session)
+{
+    Channel channel = session.connection();
+    Link link(channel, {.memory = kSize});
+    fill(link.memory().data(), kSize, session.active() ? 1 : 2);
+    link.settle();
+    Op op;
+    if (session.active()) {
+        link.ep().put_zcopy(link.memory().iov(0, kSize), link.remote(), 0, &op);
+        compute();
+        REQUIRE(!op.done(), "a completion was told while the program computed");
+        link.ep().finish(op, "put");
+    } else {
+        compute();
+        REQUIRE(is_there(link.memory(), 1), "the data has not come meanwhile");
+    }
+    link.meet();
+}
+
+/* A get is served by a program that does not call. */
+void get(Session &session)
+{
+    Channel channel = session.connection();
+    Link link(channel, {.memory = kSize});
+    fill(link.memory().data(), kSize, session.active() ? 1 : 2);
+    link.settle();
+    if (session.active()) {
+        Op op;
+        link.ep().get_zcopy(link.memory().iov(0, kSize), link.remote(), 0, op);
+        compute();
+        REQUIRE(is_there(link.memory(), 2), "the data has not come meanwhile");
+        REQUIRE(!op.done(), "a completion was told while the program computed");
+        link.ep().finish(op, "get");
+    } else {
+        compute();
+    }
+    link.meet();
+}
+
+/* Messages wait for the program's next call, and come in order. A flush is answered when it
+ * has seen them. */
+void messages(Session &session)
+{
+    Channel channel = session.connection();
+    Link link(channel, {.memory = 4096});
+    unsigned come  = 0;
+    bool     order = true;
+    link.iface().on_message(kId, [&](void *data, size_t length, unsigned) {
+        uint64_t number = ~uint64_t{0};
+        memcpy(&number, data, std::min(length, sizeof(number)));
+        order = order && number == come;
+        ++come;
+        return UCS_OK;
+    });
+    link.settle();
+    if (session.active()) {
+        usleep(100'000); /* the peer computes by then */
+        for (unsigned i = 0; i < kMessages; ++i) {
+            link.ep().am_short(kId, i);
+        }
+        Op flushed;
+        flushed.posted(uct_ep_flush(link.ep().handle(), 0, flushed.comp()));
+        link.worker().for_seconds(0.4);
+        REQUIRE(!flushed.done(), "a flush ended before the peer had seen the messages");
+        link.ep().finish(flushed, "flush");
+    } else {
+        compute();
+        REQUIRE(come == 0, "%u messages came while the program computed", come);
+        link.worker().until([&] { return come == kMessages; }, "the messages");
+        REQUIRE(order, "messages are out of order");
+    }
+    link.meet();
+}
+
+} // namespace
+
+std::vector<Case> away_cases()
+{
+    std::vector<Case> cases;
+    for (auto [name, run] : {std::pair<const char *, void (*)(Session &)>{"put", put},
+                             {"get", get},
+                             {"messages", messages}}) {
+        Case one{std::string("rails.away.") + name, run, run};
+        one.settings = {{Side::Both, "UCX_FUSELINK_PROGRESS", "thread"}};
+        cases.push_back(one);
+    }
+    return cases;
+}
+
+} // namespace fltest
