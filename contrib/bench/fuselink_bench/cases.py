@@ -25,6 +25,7 @@ class Case:
     directions: int = 1       # wires of a NIC that are loaded at once
     bars: tuple = field(default=())
     skew: bool = False        # of the group `skew`
+    computes: bool = False    # of the group `computing`
     limit: float = 900.0      # seconds for all transports of a round
     only: tuple = ()          # names of transports, where others say nothing
     of: tuple = ()            # transports, of a group that has its own
@@ -35,6 +36,7 @@ class Case:
     @property
     def group(self):
         return ("rdma" if self.rdma else "skew" if self.skew
+                else "computing" if self.computes
                 else "gpu" if self.topology else "all")
 
     def option(self, name):

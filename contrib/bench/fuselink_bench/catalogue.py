@@ -3,12 +3,13 @@
 
 from . import cases
 from . import gpu_cases
+from . import overlap_cases
 from . import skew_cases
 from .errors import BenchError
 
 BY_NAME = {case.name: case
            for case in (*cases.TCP_AND_RDMA, *skew_cases.ALL,
-                                      *gpu_cases.ALL)}
+                        *overlap_cases.ALL, *gpu_cases.ALL)}
 GROUPS = tuple(dict.fromkeys(case.group for case in BY_NAME.values()))
 
 

@@ -30,7 +30,8 @@ def _parser():
     parser.add_argument("cases", nargs="*", metavar="CASE",
                         help="cases to run (see --list); all: those of"
                         " TCP, rdma: those in a virtual machine with RDMA"
-                        " NICs, skew: those with uneven load, gpu: those with"
+                        " NICs, skew: those with uneven load, computing:"
+                        " those that compute meanwhile, gpu: those with"
                         " memory of emulated GPUs; 'sizes', 'failure' and"
                         " 'calm' are commands of their own: see sizes --help")
     parser.add_argument("--list", action="store_true",

@@ -10,8 +10,11 @@ from .errors import BenchError
 _SOURCE = Path(__file__).resolve().parents[1] / "src"
 _ROOT = Path(__file__).resolve().parents[3]
 _MPI = ("stream", "latency", "alltoallv", "onesided", "peers", "moe", "flow",
-        "bursts", "paired", "failure")
+        "bursts", "paired", "failure", "overlap")
 _LIBRARIES = {"paired": ["-lucp", "-lucs"]}
+_SHARED = ("common.c", "common.h", "memory.c", "memory.h")
+_ROUTING = ("routing.c", "routing.h")
+_MORE = {"moe": _ROUTING, "overlap": _ROUTING}
 _ALONE = ("nicwatch",)     # of one file, without MPI
 
 
@@ -23,12 +26,11 @@ def build(folder):
     """Returns the folder with a program for each name."""
     folder = Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    shared = [_SOURCE / name
-              for name in ("common.c", "common.h", "memory.c", "memory.h")]
     for name in (*_MPI, *_ALONE):
         program = folder / name
-        inputs = [_SOURCE / f"{name}.c",
-                  *(shared if name in _MPI else [])]
+        inputs = [_SOURCE / file for file in
+                  (f"{name}.c", *(_SHARED if name in _MPI else ()),
+                   *_MORE.get(name, ()))]
         if program.exists() and all(
                 program.stat().st_mtime >= item.stat().st_mtime
                 for item in inputs):

@@ -11,7 +11,8 @@ _UNITS = {"bytes_per_s": (1e-6, "MB/s"), "time_s": (1e3, "ms"),
           "latency_s": (1e6, "us"), "messages_per_s": (1e-3, "k msg/s"),
           "bytes_per_peer": (1e-3, "kB/peer"),
           "ratio": (1, "x"), "away_s": (1e3, "ms"),
-          "owner_share": (1e2, "%"), "kept_share": (1e2, "%")}
+          "owner_share": (1e2, "%"), "kept_share": (1e2, "%"),
+          "overlap_share": (1e2, "%")}
 
 # More columns, where the jobs of a case tell them: key in a job's result,
 # heading, format, scale.
@@ -28,7 +29,14 @@ _MORE = (("over_bound", "over bound", "{:+.1%}"),
          ("ratio_25", "25 %", "{:.3f}"),
          ("ratio_75", "75 %", "{:.3f}"),
          ("one_s", "rc us", "{:.2f}", 1e6),
-         ("other_s", "fuselink us", "{:.2f}", 1e6))
+         ("other_s", "fuselink us", "{:.2f}", 1e6),
+         ("overlap_least_share", "lowest", "{:.1%}"),
+         ("overlap_most_share", "highest", "{:.1%}"),
+         ("alone_s", "alone ms", "{:.1f}", 1e3),
+         ("compute_s", "compute ms", "{:.1f}", 1e3),
+         ("both_s", "both ms", "{:.1f}", 1e3),
+         ("over_longer", "over longer", "{:+.1%}"),
+         ("lost_share", "compute lost", "{:+.1%}"))
 
 
 def _number(value):
@@ -108,7 +116,7 @@ def case_table(results):
     if "fuselink" in results.samples:
         ratios = [f"{results.ratio('fuselink', name):.3f} x {name}"
                   for name in _names(results)
-                  if name != "fuselink" and name in results.samples]
+                  if name != "fuselink" and results.ratio("fuselink", name)]
         if ratios:
             lines.append("  fuselink is " + ", ".join(ratios))
     return "\n".join(lines)

@@ -94,32 +94,40 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
         {"pause", required_argument, NULL, 'd'},
         {"gpu", no_argument, NULL, 'G'},
         {"alltoall", no_argument, NULL, 'A'},
+        {"ialltoallv", no_argument, NULL, 'v'},
+        {"moe", no_argument, NULL, 'm'},
+        {"look", required_argument, NULL, 'l'},
+        {"work", no_argument, NULL, 'W'},
         {"sizes", required_argument, NULL, 'S'},
         {"in-flight", required_argument, NULL, 'f'},
         {NULL, 0, NULL, 0}
     };
     int opt;
 
-    options->size      = 8;
-    options->window    = 64;
-    options->bidir     = 0;
-    options->get       = 0;
-    options->check     = 2;
-    options->warmup    = 0.2;
-    options->time      = 2.0;
-    options->min_iters = 1;
-    options->skew      = 0;
-    options->hotspot   = 0;
-    options->tokens    = 256;
-    options->experts   = 4;
-    options->topk      = 2;
-    options->at        = 0;
-    options->bursts    = 10;
-    options->pause     = 0.1;
-    options->gpu       = 0;
-    options->alltoall  = 0;
-    options->num_sizes = 0;
-    options->in_flight = 0;
+    options->size       = 8;
+    options->window     = 64;
+    options->bidir      = 0;
+    options->get        = 0;
+    options->check      = 2;
+    options->warmup     = 0.2;
+    options->time       = 2.0;
+    options->min_iters  = 1;
+    options->skew       = 0;
+    options->hotspot    = 0;
+    options->tokens     = 256;
+    options->experts    = 4;
+    options->topk       = 2;
+    options->at         = 0;
+    options->bursts     = 10;
+    options->pause      = 0.1;
+    options->gpu        = 0;
+    options->alltoall   = 0;
+    options->ialltoallv = 0;
+    options->moe        = 0;
+    options->look       = 0.002;
+    options->work       = 0;
+    options->num_sizes  = 0;
+    options->in_flight  = 0;
 
     while ((opt = getopt_long(argc, argv, "", table, NULL)) != -1) {
         switch (opt) {
@@ -177,6 +185,18 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
         case 'A':
             options->alltoall = 1;
             break;
+        case 'v':
+            options->ialltoallv = 1;
+            break;
+        case 'm':
+            options->moe = 1;
+            break;
+        case 'W':
+            options->work = 1;
+            break;
+        case 'l':
+            options->look = bench_number("look", optarg, 0, 60);
+            break;
         case 'S':
             bench_options_sizes(options, optarg);
             break;
@@ -198,6 +218,9 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
         ((options->skew > 0) || (options->hotspot > 0) || options->gpu)) {
         bench_fail("--alltoall excludes --skew, --hotspot and --gpu in",
                    argv[0]);
+    }
+    if (options->ialltoallv && options->moe) {
+        bench_fail("--ialltoallv and --moe exclude each other in", argv[0]);
     }
     options->max_window = options->window;
     if (options->num_sizes == 0) {

@@ -38,8 +38,13 @@ typedef struct {
     int    bursts;   /* bursts: how many, each of `time` seconds, */
     double pause;    /* with so many between them */
     int    gpu;      /* messages are in memory of GPUs; not moe, onesided,
-                      * latency, peers */
+                      * latency, overlap, peers */
     int    alltoall; /* alltoallv: MPI_Alltoall instead */
+    int    ialltoallv; /* overlap: that, in place of messages of pairs */
+    int    moe;      /* overlap: dispatch and combine, in place of them */
+    int    work;     /* overlap: as much work as alone, in place of time */
+    double look;     /* overlap: seconds before the computation in which it
+                      * looks whether the transfer is complete */
     size_t sizes[BENCH_MAX_SIZES]; /* latency, stream, alltoallv: one after the
                                     * other, in place of `size` */
     int    num_sizes;

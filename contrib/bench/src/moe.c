@@ -3,16 +3,11 @@
 /* Time of the communication of one mixture-of-experts layer: dispatch, in which
  * every rank sends the rows of its tokens to the ranks of the experts that they
  * are routed to, and combine, in which the rows come back the same way. Each is
- * one MPI_Alltoallv.
- *
- * There are --experts experts on each rank. How popular they are follows Zipf's
- * law with exponent --skew (0: all alike), in an order that is shuffled over the
- * ranks; every token is routed to --topk different experts. The routing is drawn
- * from a fixed seed, so all transports get the same. A row has --size bytes. */
+ * one MPI_Alltoallv. Which tokens go where is in routing.h. */
 
 #include "common.h"
+#include "routing.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,99 +27,6 @@ typedef struct {
     char *back;       /* rows that came back */
 } moe_t;
 
-/* A small generator with a period that is long enough here (xorshift64*). */
-static double moe_random(uint64_t *state)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return ((*state * 0x2545f4914f6cdd1dull) >> 11) * (1.0 / (1ull << 53));
-}
-
-static void moe_fail(const char *message)
-{
-    fprintf(stderr, "bench: moe: %s\n", message);
-    MPI_Abort(MPI_COMM_WORLD, 2);
-    exit(2);
-}
-
-/* Weight of every expert; expert e is on rank e / options->experts. */
-static double *moe_popularity(const bench_options_t *options, int experts)
-{
-    double *weights = bench_buffer(experts * sizeof(*weights), 0);
-    uint64_t state  = 0x9e3779b97f4a7c15ull;
-    double moved;
-    int i, j;
-
-    for (i = 0; i < experts; ++i) {
-        weights[i] = pow(i + 1, -options->skew);
-    }
-    for (i = experts - 1; i > 0; --i) {
-        j          = (int)(moe_random(&state) * (i + 1));
-        moved      = weights[i];
-        weights[i] = weights[j];
-        weights[j] = moved;
-    }
-
-    return weights;
-}
-
-/* Routes one token: marks its experts in `used` with `mark`, and counts a row
- * for the rank of each. */
-static void moe_route(const bench_options_t *options, const double *weights,
-                      int experts, double sum, int *used, int mark,
-                      uint64_t *state, int *counts)
-{
-    double left = sum;
-    double at;
-    int k, e, last;
-
-    for (k = 0; k < options->topk; ++k) {
-        at   = moe_random(state) * left;
-        last = -1;
-        for (e = 0; e < experts; ++e) {
-            if (used[e] == mark) {
-                continue;
-            }
-            last  = e;
-            at   -= weights[e];
-            if (at < 0) {
-                break;
-            }
-        }
-        used[last]  = mark;
-        left       -= weights[last];
-        counts[last / options->experts]++;
-    }
-}
-
-/* Every rank draws the routing of all: it knows what it gets without asking,
- * and what the network carries. */
-static void moe_draw(moe_t *self, const bench_options_t *options)
-{
-    int experts     = options->experts * self->ranks;
-    double *weights = moe_popularity(options, experts);
-    int *used       = bench_buffer(experts * sizeof(*used), 0);
-    double sum      = 0;
-    uint64_t state;
-    int i, src, token;
-
-    for (i = 0; i < experts; ++i) {
-        sum += weights[i];
-    }
-    for (src = 0; src < self->ranks; ++src) {
-        state = 0xd1b54a32d192ed03ull * (src + 1);
-        for (token = 0; token < options->tokens; ++token) {
-            moe_route(options, weights, experts, sum, used,
-                      src * options->tokens + token + 1, &state,
-                      self->counts + src * self->ranks);
-        }
-    }
-
-    free(used);
-    free(weights);
-}
-
 static void moe_init(moe_t *self, const bench_options_t *options)
 {
     size_t ints;
@@ -132,24 +34,14 @@ static void moe_init(moe_t *self, const bench_options_t *options)
 
     MPI_Comm_rank(MPI_COMM_WORLD, &self->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &self->ranks);
-    if (options->topk > options->experts * self->ranks) {
-        moe_fail("--topk is more than there are experts");
-    }
-    /* Counts and displacements of MPI_Alltoallv are ints. */
-    if ((double)options->size * options->tokens * options->topk *
-        self->ranks > 2e9) {
-        moe_fail("--size x --tokens x --topk x ranks is more than 2 GB");
-    }
-
     ints               = self->ranks * sizeof(int);
-    self->counts       = bench_buffer(ints * self->ranks, 0);
+    self->counts       = bench_routing(options, self->ranks);
     self->send_bytes   = bench_buffer(ints, 0);
     self->send_offsets = bench_buffer(ints, 0);
     self->recv_bytes   = bench_buffer(ints, 0);
     self->recv_offsets = bench_buffer(ints, 0);
     self->send_size    = 0;
     self->recv_size    = 0;
-    moe_draw(self, options);
     for (i = 0; i < self->ranks; ++i) {
         self->send_bytes[i] = self->counts[self->rank * self->ranks + i] *
                               (int)options->size;

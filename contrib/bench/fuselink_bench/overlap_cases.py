@@ -1,0 +1,30 @@
+# Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
+"""The cases of the group `computing`: the program computes while it transfers."""
+
+from . import bars
+from .cases import Case, FOUR, MIB
+
+# A repetition is two transfers and three computations as long as one: on one NIC
+# of 200 Mbit/s 3.5 s.
+_TIMES = ("--check", 1, "--warmup", 0.5, "--time", 3)
+_PAIR = ("--size", 16 * MIB, *_TIMES)
+# As much crosses the network: two ranks of a host send to two of the other.
+_ALLTOALLV = ("--size", 4 * MIB, "--ialltoallv", *_TIMES)
+# Half of 8 MB of each rank, before the skew; rows as in the group `skew`.
+_MOE = ("--size", 8192, "--tokens", 512, "--experts", 4, "--topk", 2, "--skew",
+        1.2, "--moe", *_TIMES)
+
+
+def _case(name, title, options, ranks):
+    return Case(f"overlap{name}", f"overlap of a computation and {title}, 4 NICs"
+                " of 200 Mbit/s", FOUR, "overlap", options, ranks=ranks,
+                computes=True, metric="overlap_share", limit=300.0,
+                bars=(bars.AtLeast("overlap_share", "overlap", 0.8),))
+
+
+ALL = (
+    _case("", "16 MB each way", _PAIR, 2),
+    _case("-alltoallv", "MPI_Ialltoallv, 4 ranks, 4 MB to each", _ALLTOALLV, 4),
+    _case("-moe", "MoE dispatch and combine, 4 ranks of 512 tokens, Zipf"
+          " exponent 1.2", _MOE, 4),
+)
