@@ -84,9 +84,8 @@ public:
 
     /** A round of what works beside the program. True if something was done. */
     bool step_works();
-    /** Within such a round. A program is called by its own calls alone. */
-    bool works() const { return working_; }
-    /** Somebody calls the program. */
+    /** Somebody calls the program, which is called by its own calls alone, and not within
+     *  such a round. */
     void called_back() const;
     void begin_round(SimWork &work) { works_.push_back(&work); }
     void end_round(SimWork &work) { std::erase(works_, &work); }

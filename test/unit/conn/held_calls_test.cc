@@ -29,13 +29,6 @@ struct Said { /* a completion that says its name */
     std::string      name;
 };
 
-class Owed final : public HeldCalls::Held {
-public:
-    void on_own_turn() override { ++turns; }
-
-    unsigned turns = 0;
-};
-
 class HeldCallsTest : public testing::Test {
 protected:
     HeldCallsTest()
@@ -140,34 +133,32 @@ TEST_F(HeldCallsTest, TheEndOfAllTellsOfOperationsOnly)
 TEST_F(HeldCallsTest, AConnectionThatIsNoMoreIsForgotten)
 {
     Said done("done");
-    Owed owed, others;
     held.begin_away();
     conn.complete(&done.comp, UCS_OK);
     held.answer(conn, [](void *, const void *, size_t) { FAIL(); }, nullptr, "", 0);
-    held.owe(conn, owed);
-    held.owe(other, others);
+    held.owe(conn);
+    held.owe(other);
     held.end_away();
     held.forget(conn);
     EXPECT_FALSE(held.holding());
     EXPECT_TRUE(held.any());
     EXPECT_EQ(held.call_all(), 0u);
     EXPECT_TRUE(said.empty());
-    EXPECT_EQ(owed.turns, 0u);
-    EXPECT_EQ(others.turns, 1u);
+    EXPECT_EQ(conn.deferred, 0u);
+    EXPECT_EQ(other.deferred, 1u);
 }
 
 TEST_F(HeldCallsTest, WhoWaitsForTheProgramsTurnHasOne)
 {
-    Owed owed;
     held.begin_away();
-    held.owe(conn, owed);
-    held.owe(conn, owed);
+    held.owe(conn);
+    held.owe(conn);
     held.end_away();
     EXPECT_FALSE(held.holding()); /* what comes now may be told at once */
     held.call_all();
-    EXPECT_EQ(owed.turns, 1u);
+    EXPECT_EQ(conn.deferred, 1u);
     held.call_all();
-    EXPECT_EQ(owed.turns, 1u);
+    EXPECT_EQ(conn.deferred, 1u);
 }
 
 TEST_F(HeldCallsTest, IsFullOfMuchAndOfMany)

@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "held_calls.h"
 
+#include "connection.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -41,13 +43,10 @@ void HeldCalls::answer(const Connection &conn, Answer answer, void *who,
         length);
 }
 
-void HeldCalls::owe(const Connection &conn, Held &held)
+void HeldCalls::owe(Connection &conn)
 {
-    const bool known = std::any_of(owed_.begin(), owed_.end(), [&](const Owed &one) {
-        return one.held == &held;
-    });
-    if (!known) {
-        owed_.push_back({&conn, &held});
+    if (std::find(owed_.begin(), owed_.end(), &conn) == owed_.end()) {
+        owed_.push_back(&conn);
     }
 }
 
@@ -76,8 +75,8 @@ void HeldCalls::make(Call &call)
 unsigned HeldCalls::call_all()
 {
     unsigned count = 0;
-    for (const Owed &one : std::exchange(owed_, {})) {
-        one.held->on_own_turn(); /* does no more than to note it */
+    for (Connection *conn : std::exchange(owed_, {})) {
+        conn->defer();
     }
     while (!calls_.empty()) {
         Call call = std::move(calls_.front());
@@ -90,46 +89,47 @@ unsigned HeldCalls::call_all()
     return count;
 }
 
+/* Those that fit are not held any more. */
+template <typename Fits>
+std::deque<HeldCalls::Call> HeldCalls::take(Fits &&fits)
+{
+    std::deque<Call> all, taken;
+    all.swap(calls_);
+    bytes_ = 0;
+    for (Call &call : all) {
+        if (fits(call)) {
+            taken.push_back(std::move(call));
+        } else {
+            bytes_ += call.data.size();
+            calls_.push_back(std::move(call));
+        }
+    }
+    holding_ = away_ || !calls_.empty();
+    return taken;
+}
+
 void HeldCalls::tell(const Connection &conn)
 {
-    std::deque<Call> all, told;
-    all.swap(calls_);
-    for (Call &call : all) {
-        (call.conn == &conn && call.ends() ? told : calls_).push_back(std::move(call));
+    auto told = take([&](const Call &call) { return call.conn == &conn && call.ends(); });
+    for (Call &call : told) {
+        make(call);
     }
-    make_all(told);
 }
 
 void HeldCalls::end()
 {
-    std::deque<Call> told;
-    told.swap(calls_);
-    std::erase_if(told, [](const Call &call) { return !call.ends(); });
-    bytes_ = 0;
-    make_all(told);
-}
-
-/* They are not in calls_ any more. */
-void HeldCalls::make_all(std::deque<Call> &calls)
-{
-    for (const Call &call : calls) {
-        bytes_ -= std::min(bytes_, call.data.size());
-    }
-    holding_ = away_ || !calls_.empty();
-    for (Call &call : calls) {
-        make(call);
+    auto all = take([](const Call &) { return true; });
+    for (Call &call : all) {
+        if (call.ends()) {
+            make(call);
+        }
     }
 }
 
 void HeldCalls::forget(const Connection &conn)
 {
-    std::erase_if(owed_, [&](const Owed &one) { return one.conn == &conn; });
-    std::erase_if(calls_, [&](const Call &call) {
-        const bool it = call.conn == &conn;
-        bytes_       -= it ? call.data.size() : 0;
-        return it;
-    });
-    holding_ = away_ || !calls_.empty();
+    std::erase(owed_, &conn);
+    take([&](const Call &call) { return call.conn == &conn; });
 }
 
 } // namespace fuselink

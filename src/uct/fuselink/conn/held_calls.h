@@ -22,15 +22,6 @@ class Connection;
  */
 class HeldCalls {
 public:
-    /** Somebody who waits for the turn of a program. */
-    class Held {
-    public:
-        virtual void on_own_turn() = 0;
-
-    protected:
-        ~Held() = default;
-    };
-
     HeldCalls()                            = default;
     HeldCalls(const HeldCalls &)            = delete;
     HeldCalls &operator=(const HeldCalls &) = delete;
@@ -65,9 +56,9 @@ public:
     using Answer = void (*)(void *who, const void *data, size_t length);
     void answer(const Connection &conn, Answer answer, void *who, const void *data,
                 size_t length);
-    /** `held`, which belongs to `conn`, goes on when the program calls; once, however often
-     *  this was called. */
-    void owe(const Connection &conn, Held &held);
+    /** `conn` has something left to do in the program's own turn: it is deferred then;
+     *  once, however often this was called. */
+    void owe(Connection &conn);
 
     /** From the program's progress: calls it. Returns how often. */
     unsigned call_all();
@@ -95,10 +86,6 @@ private:
         /* Of an operation of the user's. */
         bool ends() const { return kind == Kind::Completion || kind == Kind::Unpack; }
     };
-    struct Owed {
-        const Connection *conn;
-        Held             *held;
-    };
 
     /* Of messages, and what a program that has been away for long finds at once. */
     static constexpr size_t kMostBytes = size_t{1} << 20;
@@ -106,13 +93,13 @@ private:
 
     void add(Call &&call, const void *data = nullptr, size_t length = 0);
     void make(Call &call);
-    void make_all(std::deque<Call> &calls);
+    template <typename Fits> std::deque<Call> take(Fits &&fits);
 
-    std::deque<Call>  calls_;
-    std::vector<Owed> owed_;
-    size_t            bytes_   = 0; /* of calls_ */
-    bool              away_    = false;
-    bool              holding_ = false;
+    std::deque<Call>          calls_;
+    std::vector<Connection *> owed_;
+    size_t                    bytes_   = 0; /* of calls_ */
+    bool                      away_    = false;
+    bool                      holding_ = false;
 };
 
 } // namespace fuselink

@@ -88,7 +88,7 @@ void PendingQueue::dispatch()
         return; /* a request ended something; the outer loop goes on */
     }
     if (ucs_unlikely(conn_.calls().held().away())) {
-        conn_.calls().held().owe(conn_, *this);
+        conn_.calls().held().owe(conn_); /* requests are the program's */
         return;
     }
     dispatching_ = true;

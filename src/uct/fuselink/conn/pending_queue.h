@@ -20,7 +20,7 @@ namespace fuselink {
  *
  * One thread at a time (the worker's).
  */
-class PendingQueue final : private HeldCalls::Held {
+class PendingQueue {
 public:
     PendingQueue(Connection &conn, ControlChannel &channel, OrderTracker &order)
         : conn_(conn), channel_(channel), order_(order)
@@ -54,9 +54,6 @@ public:
     void end_strict();
 
 private:
-    /* Requests are called from the program's progress. */
-    void on_own_turn() override { conn_.defer(); }
-
     void note_queued();
 
     Connection             &conn_;

@@ -82,7 +82,8 @@ bool Deputy::step()
     asleep_ = can && naps_ > kNaps && engine_.sleep_away();
     turns_.give_back();
     const sched::Nanos then = host_.now();
-    next_ = then + (asleep_ ? kAsleep : kNap);
+    /* Of a program that sleeps, or has much to hear, nothing comes soon. */
+    next_ = then + (asleep_ ? kAsleep : can ? kNap : kTickIdle);
     return found == kRounds && then - now > kMuch;
 }
 

@@ -141,8 +141,6 @@ public:
     Poller                &poller() { return poller_; }
     /** Each call of the program's is inside of one. */
     Turns                 &turns() { return turns_; }
-    /** Somebody drives it while the program is away. */
-    bool                   has_deputy() const { return deputy_ != nullptr; }
     /** What the program is to be called for. */
     const HeldCalls       &held() const { return user_calls_.held(); }
 

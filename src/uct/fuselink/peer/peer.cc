@@ -75,7 +75,7 @@ void Peer::run_deferred()
     cancellation_.check();
     if (failed()) {
         if (ucs_unlikely(calls().held().away())) {
-            calls().held().owe(*this, *this); /* users hear of it */
+            calls().held().owe(*this); /* users hear of it */
         } else {
             advance();
         }

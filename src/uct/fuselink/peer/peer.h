@@ -54,8 +54,7 @@ class Peer final : public Connection,
                    private OrderTracker::Events,
                    private TransferOwner,
                    private KeySource,
-                   private RxPaths,
-                   private HeldCalls::Held {
+                   private RxPaths {
 public:
     /** @param token what the peer is to call this connection in front of its
      *               messages; kNoToken: nothing */
@@ -262,8 +261,6 @@ private:
     void on_room() override { pending_.dispatch(); }
     void on_users_free() override { pending_.dispatch(); }
     void on_bulk_free() override { bulk_.pump(); }
-
-    void on_own_turn() override { defer(); }
 
     void on_flush_request(const void *data, size_t length);
     static void answer_flush(void *self, const void *data, size_t length);

@@ -101,7 +101,7 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
         /* Where it finds no buffer for the completion of a put that has gone, UCX says
          * that the put has failed, and what is left of it is not sent: the stream is of
          * no use any more. The chunks that may be under way are the limit. */
-        own.required.push_back({"TX_MAX_BUFS", "-1"});
+        own.overrides.push_back({"TX_MAX_BUFS", "-1", true});
         status = UctIface::open(*candidate.md, tl, candidate.device, own,
                                 result->bulk_);
         if (status != UCS_OK) {

@@ -72,13 +72,10 @@ bool set(void *config, const std::array<std::string, 4> &names, const char *valu
     });
 }
 
-/* Gives UCX_<OWNER>_<name> another default: `value`, unless the user set it.
- * False if this UCX has no such setting. */
-bool set_default(void *config, const std::string &component,
-                 const std::string &owner, const std::string &name,
+/* Gives it another default: `value`, unless the user set it. */
+bool set_default(void *config, const std::array<std::string, 4> &names,
                  const char *value)
 {
-    const auto names = names_of(component, owner, name);
     return user_has_set(names) || set(config, names, value);
 }
 
@@ -97,7 +94,7 @@ ucs_status_t UctMd::open(uct_component_h component,
     /* Later releases of UCX's TCP leave out all bridges, also one that a NIC is
      * in and that has its address. Which of them are rails is for Md to say;
      * TCP of the others, and other transports, have no such setting. */
-    set_default(config, component_name, component_name, "BRIDGE_ENABLE", "y");
+    set_default(config, names_of(component_name, component_name, "BRIDGE_ENABLE"), "y");
     std::unique_ptr<UctMd> result(new UctMd);
     status = uct_md_open(component, md_name, config, &result->md_);
     uct_config_release(config);
@@ -234,13 +231,10 @@ ucs_status_t UctIface::open(UctMd &md, const std::string &tl,
     if (status != UCS_OK) {
         return status;
     }
-    for (const auto &[name, value] : params.overrides) {
-        if (!set_default(config, md.component_name(), tl, name, value.c_str())) {
-            ucs_debug("fuselink: %s has no setting %s", tl.c_str(), name);
-        }
-    }
-    for (const auto &[name, value] : params.required) {
-        if (!set(config, names_of(md.component_name(), tl, name), value.c_str())) {
+    for (const auto &[name, value, always] : params.overrides) {
+        const auto names = names_of(md.component_name(), tl, name);
+        if (!(always ? set(config, names, value.c_str()) :
+                       set_default(config, names, value.c_str()))) {
             ucs_debug("fuselink: %s has no setting %s", tl.c_str(), name);
         }
     }

@@ -102,10 +102,13 @@ struct UctIfaceParams {
     uct_async_event_cb_t      async_cb = nullptr;
     void                     *async_arg = nullptr;
     /* Settings of the transport that fuselink needs otherwise than their
-     * defaults, name and value; a setting the user gave wins. */
-    std::vector<std::pair<const char *, std::string>> overrides;
-    /* Those that it cannot do without: also a setting the user gave is replaced. */
-    std::vector<std::pair<const char *, std::string>> required;
+     * defaults; a setting the user gave wins, unless it cannot do without. */
+    struct Override {
+        const char *name;
+        std::string value;
+        bool        always = false;
+    };
+    std::vector<Override> overrides;
 };
 
 /** An interface of another transport with its attributes and addresses. */
