@@ -42,8 +42,8 @@ protected:
         };
     }
 
-    HeldCalls       &held = conn.calls.held();
     FakeConnection   conn, other{8};
+    HeldCalls       &held = conn.calls.held();
     uct_base_iface_t iface{};
 };
 
