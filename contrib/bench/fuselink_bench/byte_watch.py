@@ -1,5 +1,5 @@
 # Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
-"""What comes to hosts while a job runs, read every millisecond, and how long
+"""What comes to hosts while a job runs, read every few milliseconds, and how long
 nothing came around a cut."""
 
 from contextlib import ExitStack
@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from . import hosts
 from .received import Received
 
-STEP_MS = 1
 # Kept of the readings, around a cut, for who doubts.
 _AROUND_S = (0.01, 0.1)
 
@@ -15,19 +14,19 @@ _AROUND_S = (0.01, 0.1)
 class ByteWatch:
     """In a with statement."""
 
-    def __init__(self, cluster, folder, numbers):
+    def __init__(self, cluster, folder, devices, step_ms):
         self._cluster = cluster
-        self._words = [folder / "nicwatch", "rx", STEP_MS, *cluster.nics]
-        self._numbers = numbers     # of the hosts that receive
+        self._words = [folder / "nicwatch", "rx", step_ms]
+        self._devices = devices     # {number of a host that receives: its NICs}
         self._programs = {}
         self._stack = ExitStack()
 
     def __enter__(self):
         with ExitStack() as stack:
-            for number in self._numbers:
+            for number, nics in self._devices.items():
                 self._programs[f"host{number}"] = stack.enter_context(
-                    hosts.HostProgram(self._cluster, number, self._words,
-                                      in_time=True))
+                    hosts.HostProgram(self._cluster, number,
+                                      [*self._words, *nics], in_time=True))
             self._stack = stack.pop_all()
         return self
 
@@ -38,6 +37,13 @@ class ByteWatch:
         """{host: Received} since the last time."""
         return {host: Received(totals(program.ask()))
                 for host, program in self._programs.items()}
+
+
+    def latest(self):
+        """When a host's counters were read last, by its clock; these readings are not
+        given again."""
+        lines = next(iter(self._programs.values())).ask()
+        return float(lines[-1].split()[0])
 
 
 def totals(lines):

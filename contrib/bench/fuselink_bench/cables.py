@@ -10,6 +10,7 @@ class Cables:
     """In a with statement; at its end all cables are as they were."""
 
     def __init__(self, cluster):
+        self._rdma = cluster.rdma
         self._process = cluster.start(["nic", "-"], None)
         self._undo = {}     # {(host, nic): action}
 
@@ -30,9 +31,13 @@ class Cables:
     def plug(self, host, nic):
         return self._do(host, nic, self._undo.pop((host, nic)))
 
+    def _name(self, nic):
+        """That of RDMA NICs, which hosts may have beside others."""
+        return nic.replace("nic", "rdma") if self._rdma else nic
+
     def _do(self, host, nic, action):
         try:
-            self._process.stdin.write(f"{host} {nic} {action}\n")
+            self._process.stdin.write(f"{host} {self._name(nic)} {action}\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             pass

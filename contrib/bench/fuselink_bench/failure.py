@@ -8,7 +8,6 @@ from pathlib import Path
 
 from fuselink_cluster import Cluster, fuselink_missing
 
-from . import byte_watch
 from . import failure_cases
 from . import failure_jobs
 from . import failure_report
@@ -41,8 +40,11 @@ def _parser():
 
     names("--patterns", failure_cases.PATTERNS, "programs")
     names("--ways", failure_cases.WAYS, "ways to cut")
-    names("--transports", [each.name for each in failure_cases.COLUMNS],
-          "transports")
+    names("--transports", dict.fromkeys(
+        each.name for wires in failure_cases.WIRES.values()
+        for each in wires.columns), "transports")
+    parser.add_argument("--rdma", action="store_true",
+                        help="RDMA NICs, in a virtual machine")
     parser.add_argument("--variant", action="append", default=[],
                         metavar="NAME=BASE:VAR=VALUE,...",
                         help="one more column, as for other cases")
@@ -59,8 +61,9 @@ def _parser():
     number("--rounds", 3, "jobs of each transport", int)
     number("--cuts", 10, "cuts in a job; with --in-turn: of the first NIC", int)
     number("--nics", 4, "NICs of each host", int)
-    parser.add_argument("--rate", default="200mbit", metavar="R",
-                        help="of each NIC (default %(default)s)")
+    parser.add_argument("--rate", metavar="R", help="of each NIC (default "
+                        + ", ".join(f"{wires.rate} for {wires.title}" for wires
+                                    in failure_cases.WIRES.values()) + ")")
     number("--before", 1.0, "seconds before a cut")
     number("--out", 1.5, "seconds without the cable, in which data moves")
     number("--back", 2.0, "seconds after it is back")
@@ -88,24 +91,26 @@ class _Plan:
     """What is asked for, and what there is of it."""
 
     def __init__(self, options):
-        columns = {each.name: each for each in failure_cases.COLUMNS}
+        self.wires = failure_cases.WIRES["rdma" if options.rdma else "tcp"]
+        columns = {each.name: each for each in self.wires.columns}
         self.columns = [columns[name] for name in names_of(
             "--transports", options.transports, columns)]
         self.columns += map(transports.variant, options.variant)
         self.cases = [
-            failure_cases.Case(pattern, way, options.nics_of_messages,
-                               options.in_turn)
+            failure_cases.Case(self.wires, pattern, way,
+                               options.nics_of_messages, options.in_turn)
             for pattern in names_of("--patterns", options.patterns,
                                     failure_cases.PATTERNS)
             for way in names_of("--ways", options.ways, failure_cases.WAYS)]
-        self.rates = (options.rate,) * options.nics
+        self.rates = (options.rate or self.wires.rate,) * options.nics
         self.rounds = options.rounds
         self.times = failure_jobs.Times(options.before, options.out,
                                         options.back, options.watch)
         self.files = Files(options.folder, {
             **surroundings.settings(), "rates": self.rates,
             "times": vars(self.times), "cuts": options.cuts,
-            "step_ms": byte_watch.STEP_MS, "format": _FORMAT,
+            "step_ms": self.wires.step_ms, "rdma": self.wires.rdma,
+            "format": _FORMAT,
             "variants": [[each.name, each.title] for each in self.columns
                          if each.environment]})
 
@@ -134,7 +139,8 @@ class _Plan:
                          for cut in cuts_of(result)])
             failures += [result["failure"] for result in found
                          if "failure" in result]
-        return failure_report.Cuts(column.name, jobs, failures)
+        return failure_report.Cuts(column.name, jobs, failures,
+                                   self.wires.wanted)
 
 
 def _measure(plan, options, folder):
@@ -143,7 +149,7 @@ def _measure(plan, options, folder):
         left = plan.left(number)
         if not left or time.monotonic() > end:
             continue
-        with Cluster("bench", plan.rates) as cluster:
+        with Cluster("bench", plan.rates, rdma=plan.wires.rdma) as cluster:
             missing = fuselink_missing(cluster)
             if missing:
                 raise BenchError(missing)
@@ -171,7 +177,8 @@ def _job(plan, cuts, folder, cluster, case, column, number):
 
 
 def _head(plan):
-    return (f"{len(plan.rates)} TCP NICs of {plan.rates[0]} in each of 2 hosts,"
+    return (f"{len(plan.rates)} {plan.wires.title} NICs of {plan.rates[0]} in each"
+            " of 2 hosts,"
             f" {os.cpu_count()} cores; samples {plan.files.folder.name}.")
 
 
@@ -206,7 +213,7 @@ def run(words):
         _measure(plan, options, folder)
     finally: # also at a signal: what there is so far
         tables = plan.tables()
-        text = failure_report.text(tables, _head(plan))
+        text = failure_report.text(tables, _head(plan), plan.wires)
         print(text)
         if options.table:
             _write(options.table, text)

@@ -19,35 +19,76 @@ WAYS = {"loud": Way("the carrier is gone", "down", "up"),
 
 
 @dataclass(frozen=True)
-class Pattern:
+class Wanted:
+    """Of fuselink, seconds; of time lost and the longest gap of bytes."""
+    median: float
+    share: float      # of cuts, in which it is
+    most: float       # at most that
+    back: float = 1.0
+
+
+@dataclass(frozen=True)
+class Wires:
     title: str
+    rate: str         # of each NIC, if none is asked for
+    columns: tuple
+    wanted: Wanted
+    step_ms: int      # between two readings of counters
+    slower: int = 1   # sizes are by that smaller
+    rdma: bool = False
+
+    def devices(self, cluster, number):
+        """The network devices of that host's NICs. Those below soft-RoCE are in one
+        namespace, for all hosts."""
+        return ([f"rdma_h{number}n{i}" for i in range(len(cluster.nics))]
+                if self.rdma else cluster.nics)
+
+
+WIRES = {
+    "tcp": Wires("TCP", "200mbit",
+                 (transports.FUSELINK, transports.UCX_TUNED, transports.UCX,
+                  transports.OB1), Wanted(0.05, 0.99, 0.2), step_ms=1),
+    # In a guest, whose processors are slow, and counters what RDMA NICs send.
+    "rdma": Wires("RDMA", "16mbit",
+                  (transports.FUSELINK_RC, transports.RC_TUNED, transports.RC),
+                  Wanted(0.5, 0.95, 0.5, back=2.0), step_ms=5, slower=8,
+                  rdma=True)}
+
+
+@dataclass(frozen=True)
+class Pattern:
+    title: str        # with the size in kB
+    size: int
     options: tuple
     ranks: int
     receivers: tuple  # hosts to which data comes
     windows: bool = False
 
+    def words(self, wires):
+        return *self.options, "--size", self.size // wires.slower
+
+    def named(self, wires):
+        return self.title.format(self.size // wires.slower // 1000)
+
 
 PATTERNS = {
-    "stream": Pattern("stream of 1 MB messages, 8 in flight",
-                      ("--size", 1000000, "--window", 8), 2, (1,)),
+    "stream": Pattern("stream of {} kB messages, 8 in flight", 1000000,
+                      ("--window", 8), 2, (1,)),
     # Calls are short, as a cut is seen at the end of one.
-    "alltoallv": Pattern("MPI_Alltoallv of 8 ranks, 64 kB to each",
-                         ("--alltoallv", "--size", 1 << 16), 8, (0, 1)),
+    "alltoallv": Pattern("MPI_Alltoallv of 8 ranks, {} kB to each", 1 << 16,
+                         ("--alltoallv",), 8, (0, 1)),
     # The same on each wire, and no rank waits for a processor.
     "alltoallv2": Pattern("MPI_Alltoallv of 2 ranks, a processor each,"
-                          " 1 MB to each",
-                          ("--alltoallv", "--size", 1 << 20), 2, (0, 1)),
+                          " {} kB to each", 1 << 20, ("--alltoallv",), 2,
+                          (0, 1)),
     # The target is told of each flush, and looks at the data.
-    "onesided": Pattern("MPI_Put of 1 MB, 4 for each flush",
-                        ("--put", "--size", 1000000, "--window", 4), 2, (1,),
-                        windows=True)}
-
-COLUMNS = (transports.FUSELINK, transports.UCX_TUNED, transports.UCX,
-           transports.OB1)
+    "onesided": Pattern("MPI_Put of {} kB, 4 for each flush", 1000000,
+                        ("--put", "--window", 4), 2, (1,), windows=True)}
 
 
 @dataclass(frozen=True)
 class Case:
+    wires: Wires
     pattern: str
     way: str
     of_messages: bool      # always the NIC of the messages
@@ -61,7 +102,7 @@ class Case:
 
     @property
     def title(self):
-        return (f"{PATTERNS[self.pattern].title}; {self.which}:"
+        return (f"{PATTERNS[self.pattern].named(self.wires)}; {self.which}:"
                 f" {WAYS[self.way].title}")
 
     @property

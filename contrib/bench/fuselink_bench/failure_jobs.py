@@ -2,13 +2,13 @@
 """Jobs whose NICs are cut while they run, and plugged again."""
 
 import random
-import time
 from dataclasses import dataclass
 
 from . import byte_watch
 from . import failure_cases
 from . import transports
 from .cables import Cables
+from .clock import Clock, clock_of
 from .failure_cut import SETTLES_S
 from .live_job import LiveJob
 
@@ -39,6 +39,7 @@ class FailureJob:
         self._folder = folder
         self._times = times
         self._cuts = cuts
+        self._clock = Clock()
         self._chance = random.Random(f"{case.name}.{transport.name}.{number}")
 
     def run(self, done):
@@ -46,24 +47,32 @@ class FailureJob:
         failure_cut.cuts_of() reads. Ends with the first that the job does not
         survive; raises SampleError if the job fails otherwise."""
         pattern = failure_cases.PATTERNS[self._case.pattern]
+        wires = self._case.wires
+        devices = {number: wires.devices(self._cluster, number)
+                   for number in (0, *pattern.receivers)}
         with Cables(self._cluster) as cables, byte_watch.ByteWatch(
-                self._cluster, self._folder, pattern.receivers
-                ) as watch, LiveJob(
-                    self._cluster, self._transport, self._folder / "failure",
-                    ["-np", str(pattern.ranks)], pattern.options) as job:
-            for number in range(self._cuts):
-                if number > 0:
-                    job.order("m")
-                result = self._cut_in_turn(job, cables, watch, number)
-                done(result)
-                if result["still"]:
-                    return
-            job.finish()
+                self._cluster, self._folder,
+                {number: devices[number] for number in pattern.receivers},
+                wires.step_ms) as watch:
+            if wires.rdma: # a guest has a clock of its own
+                self._clock = clock_of(watch.latest)
+            with LiveJob(self._cluster, self._transport,
+                         self._folder / "failure", ["-np", str(pattern.ranks)],
+                         pattern.words(wires), self._clock,
+                         devices[0]) as job:
+                for number in range(self._cuts):
+                    if number > 0:
+                        job.order("m")
+                    result = self._cut_in_turn(job, cables, watch, number)
+                    done(result)
+                    if result["still"]:
+                        return
+                job.finish()
 
     def _cut_in_turn(self, job, cables, watch, number):
         times = self._times
         messages = job.messages(number)
-        start = time.time()
+        start = self._clock.now()
         if not job.wait_for_arrival(start, times.watch):
             return self._record(start, messages, still="before the cut")
         job.sleep_until(start + times.before)
@@ -75,7 +84,7 @@ class FailureJob:
         plugged = [cables.plug(each["host"], each["nic"]) for each in cuts]
         goes_on = not still or job.wait_for_arrival(plugged[-1][1],
                                                     times.watch)
-        job.sleep_until(time.time() + times.back)
+        job.sleep_until(self._clock.now() + times.back)
         received = watch.readings()
         ends = [each["cut"][0] for each in cuts[1:]] + [plugged[0][0]]
         for each, end in zip(cuts, ends):
@@ -93,7 +102,7 @@ class FailureJob:
         """One that is not out yet."""
         host = f"host{self._chance.randrange(self._cluster.hosts)}"
         nic = self._nic(messages, out)
-        job.sleep_until(time.time() + self._chance.uniform(0, _JITTER_S))
+        job.sleep_until(self._clock.now() + self._chance.uniform(0, _JITTER_S))
         return {"host": host, "nic": nic, "cut": cables.cut(
             host, nic, failure_cases.WAYS[self._case.way])}
 
@@ -104,12 +113,12 @@ class FailureJob:
         while True:
             job.sleep_until(until)
             last = max(cut, job.last_arrival())
-            if time.time() - last < _STILL_S:
+            if self._clock.now() - last < _STILL_S:
                 return ""
             if not job.wait_for_arrival(last, cut + self._times.watch
-                                        - time.time()):
+                                        - self._clock.now()):
                 return "after the cut"
-            until = time.time() + self._times.out
+            until = self._clock.now() + self._times.out
 
     def _nic(self, messages, out):
         if self._transport.one_nic and not out: # another one costs it nothing

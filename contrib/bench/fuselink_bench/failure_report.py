@@ -7,16 +7,14 @@ from statistics import median
 from .failure_cut import BACK
 from .received import QUIET
 
-# What is wanted of fuselink, seconds.
-MEDIAN, P99, TIME_BACK = 0.05, 0.2, 1.0
-
 
 class Cuts:
     """Of one transport in one case: `jobs` are lists of Cut, one for each
-    job, `failures` what jobs said that ended."""
+    job, `failures` what jobs said that ended, `wanted` is failure_cases.Wanted."""
 
-    def __init__(self, name, jobs, failures):
+    def __init__(self, name, jobs, failures, wanted):
         self.name = name
+        self._wanted = wanted
         self._jobs = jobs
         self.failures = failures
         self.of_messages = 0
@@ -34,7 +32,7 @@ class Cuts:
         """Those that came so many after another one."""
         return Cuts(f"{self.name}, {number + 1} out",
                     [[cut for cut in cuts if cut.number == number]
-                     for cuts in self._jobs], [])
+                     for cuts in self._jobs], [], self._wanted)
 
     def _add(self, cut, full):
         self.count += 1
@@ -81,14 +79,16 @@ class Cuts:
                              ("longest gap of bytes", self.byte_gaps)):
             found += [f"{name} of the {what}: {value(values) * 1e3:.0f} ms, not"
                       f" {most * 1e3:.0f}" for name, value, most in (
-                          ("median", median, MEDIAN),
-                          ("p99", _percentile, P99))
+                          ("median", median, self._wanted.median),
+                          (f"p{self._wanted.share * 100:.0f}", self._percentile,
+                           self._wanted.most))
                       if values and value(values) > most]
         if self.rates and median(self.rates) < BACK:
             found.append(f"rate after the cut: {median(self.rates):.0%} of"
                          " what the other NICs carry")
-        if self.not_back or not self.back or max(self.back) > TIME_BACK:
-            found.append(f"not at {BACK:.0%} within {TIME_BACK:g} s of the"
+        within = self._wanted.back
+        if self.not_back or not self.back or max(self.back) > within:
+            found.append(f"not at {BACK:.0%} within {within:g} s of the"
                          " cable's return each time")
         return found
 
@@ -104,30 +104,28 @@ class Cuts:
             back = ", ".join(seen + ([f"{self.not_back} later"]
                                      if self.not_back else []))
         return [self.name, str(self.count), str(self.of_messages), still,
-                _times(self.lost), _times(self.byte_gaps),
+                self._times(self.lost), self._times(self.byte_gaps),
                 _ms(median(self.usual_byte_gaps))
                 if self.usual_byte_gaps else "-",
                 _ms(max(self.steps)) if self.steps else "-",
-                _times(self.gaps),
+                self._times(self.gaps),
                 _ms(median(self.usual)) if self.usual else "-",
                 f"{median(self.rates):.0%}" if self.rates else "-", back,
                 str(len(self.failures) or "-")]
 
+    def _percentile(self, values):
+        """By nearest rank: of few the worst."""
+        return sorted(values)[math.ceil(self._wanted.share * len(values)) - 1]
 
-def _percentile(values, share=0.99):
-    """By nearest rank: of less than 100 the worst."""
-    return sorted(values)[math.ceil(share * len(values)) - 1]
+    def _times(self, values):
+        if not values:
+            return "-"
+        return " / ".join(map(_ms, (median(values), self._percentile(values),
+                                    max(values))))
 
 
 def _ms(value):
     return f"{value * 1e3:.0f}"
-
-
-def _times(values):
-    if not values:
-        return "-"
-    return " / ".join(map(_ms, (median(values), _percentile(values),
-                                max(values))))
 
 
 def _line(cells):
@@ -141,12 +139,12 @@ _HEAD = ["", "cuts", "of the NIC of messages", "stood still",
          "jobs failed"]
 
 _NOTES = f"""\
-Times are median / p99 / worst (of fewer than 100 cuts p99 is the worst). *Time lost*:
+Times are median / p{{share:.0f}} / worst (of few cuts p{{share:.0f}} is the worst). *Time lost*:
 until the cable is back, or the next one is cut, against the NICs that there were before
 the cut and one less after it, at the rate that the same job has with all NICs. *Longest
 gap of bytes*: how long less than {QUIET:.0%} of the rate with all NICs came to a host, after
-the cut, over all its NICs and whatever it was, by counters that were read each
-millisecond; of several hosts that receive the worst. *Read every*: the longest time
+the cut, over all its NICs and whatever it was, by counters that were read every
+{{step}} ms; of several hosts that receive the worst. *Read every*: the longest time
 between two of these readings after a cut; a gap is stated too long by up to two. *Longest
 gap of calls*: between two messages, calls or flushes that are complete, after the cut.
 *Usual*: the median of the longest ones before the cuts. *Rate after*: in the second half
@@ -157,7 +155,7 @@ the first row is all cuts, *2 out* those after which two are out.
 """
 
 
-def text(tables, head):
+def text(tables, head, wires):
     """tables: [(case, [Cuts])]."""
     lines = [head, ""]
     for case, rows in tables:
@@ -169,4 +167,5 @@ def text(tables, head):
                   if each.count or each.failures]
         lines += [""] + [f"- {each.name}: {why}" for each in rows
                          for why in dict.fromkeys(each.failures)] + [""]
-    return "\n".join(lines + [_NOTES])
+    return "\n".join(lines + [_NOTES.format(share=wires.wanted.share * 100,
+                                            step=wires.step_ms)])

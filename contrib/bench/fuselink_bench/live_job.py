@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import threading
-import time
 
+from .clock import Clock
 from .errors import SampleError
 
 _START_S = 60.0
@@ -15,14 +15,21 @@ _END_S = 20.0
 
 
 class LiveJob:
-    """In a with statement, at whose end the job ends, too."""
+    """In a with statement, at whose end the job ends, too. Moments are by `clock`, which
+    is that of the hosts."""
 
-    def __init__(self, cluster, transport, program, placement, options):
+    def __init__(self, cluster, transport, program, placement, options,
+                 clock=Clock(), devices=None):
+        """`devices`: the network devices of host0's NICs, in the order of these, if they
+        are called otherwise."""
+        devices = devices or cluster.nics
+        self._clock = clock
+        self._nics = dict(zip(devices, cluster.nics))
         nics = cluster.nics
         words, env = transport.launch(nics)
         self._process = cluster.start(
             ["mpirun", *placement, *words, *transport.wrapper(nics),
-             str(program), *map(str, options), *nics], env)
+             str(program), *map(str, options), *devices], env)
         self._changed = threading.Condition()
         self._arrivals = []    # (seconds since 1970, bytes in all)
         self._messages = []    # {nic: bytes} of each time it was asked
@@ -96,7 +103,7 @@ class LiveJob:
         """Also until it ends, which is an error then."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed,
-                                   max(0.0, moment - time.time()))
+                                   max(0.0, moment - self._clock.now()))
             if self._closed:
                 raise SampleError(self._why())
 
@@ -133,8 +140,8 @@ class LiveJob:
                     self._arrivals.append((float(when), float(total)))
                 elif word == "BENCH-MESSAGES":
                     pairs = (pair.split("=") for pair in rest.split())
-                    self._messages.append({nic: float(count)
-                                           for nic, count in pairs})
+                    self._messages.append({self._nics[device]: float(count)
+                                           for device, count in pairs})
                 elif word == "BENCH-END":
                     self._ended = True
                 elif word.startswith("BENCH-"):

@@ -14,8 +14,10 @@ _MPI = ("stream", "latency", "alltoallv", "onesided", "peers", "moe", "flow",
 _LIBRARIES = {"paired": ["-lucp", "-lucs"]}
 _SHARED = ("common.c", "common.h", "memory.c", "memory.h")
 _ROUTING = ("routing.c", "routing.h")
-_MORE = {"moe": _ROUTING, "overlap": _ROUTING}
-_ALONE = ("nicwatch",)     # of one file, without MPI
+_NIC_FILE = ("nic_file.h",)
+_MORE = {"moe": _ROUTING, "overlap": _ROUTING, "failure": _NIC_FILE,
+         "nicwatch": _NIC_FILE}
+_ALONE = ("nicwatch",)     # without MPI
 
 
 def default_folder():

@@ -33,6 +33,7 @@
  * The last line is BENCH-END. */
 
 #include "common.h"
+#include "nic_file.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -351,8 +352,7 @@ static double failure_nic_bytes(const char *nic)
     int i;
 
     for (i = 0; i < 2; ++i) {
-        snprintf(path, sizeof(path), "/sys/class/net/%s/statistics/%s_bytes",
-                 nic, ways[i]);
+        bench_nic_file(path, sizeof(path), nic, ways[i]);
         file = fopen(path, "r");
         if ((file == NULL) || (fscanf(file, "%lf", &bytes) != 1)) {
             fprintf(stderr, "bench: failure: cannot read %s\n", path);

@@ -10,6 +10,8 @@
 
 #define _GNU_SOURCE /* ppoll */
 
+#include "nic_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -47,8 +49,7 @@ static int nicwatch_open(const char *nic, const char *way)
     char path[256];
     int fd;
 
-    snprintf(path, sizeof(path), "/sys/class/net/%s/statistics/%s_bytes", nic,
-             way);
+    bench_nic_file(path, sizeof(path), nic, way);
     fd = open(path, O_RDONLY);
     if (fd < 0) {
         fprintf(stderr, "bench: nicwatch: %s: %s\n", path, strerror(errno));

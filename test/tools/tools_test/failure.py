@@ -6,11 +6,14 @@ import random
 import re
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 from fuselink_bench.failure_cut import Cut, cuts_of
 from fuselink_bench import byte_watch
+from fuselink_bench.clock import clock_of
 from fuselink_bench.errors import SampleError
+from fuselink_bench.failure_cases import WIRES
 from fuselink_bench.failure_report import Cuts
 from fuselink_bench.received import QUIET, Received
 
@@ -18,6 +21,7 @@ from .report import expect
 
 _CUT, _PLUGGED, _BACK, _END = 2.0, 4.0, 4.5, 7.0
 _RATE, _SIZE = 1e8, 1e6     # of four NICs, and of a message
+_WANTED = WIRES["tcp"].wanted
 
 
 def _arrivals(gap, after):
@@ -80,13 +84,13 @@ def standing_still_is_no_time_lost(_hosts):
     expect(_near(still.longest_gap(), _PLUGGED - _CUT, 0.02),
            still.longest_gap())
     lively = Cut(_result(_arrivals(0.08, 0.75)))
-    one = Cuts("ucx", [[lively], [still]], [])
+    one = Cuts("ucx", [[lively], [still]], [], _WANTED)
     expect(one.still == 1 and one.count == 2 and len(one.lost) == 1
            and len(one.gaps) == 2, vars(one))
     expect(any("1 of 2 cuts" in why for why in one.misses()), one.misses())
     fine = _cuts((0.03, 0.03, 0.75))
     expect(not fine.misses(), fine.misses())
-    unseen = Cuts("fuselink", [[lively]], ["no data"])
+    unseen = Cuts("fuselink", [[lively]], ["no data"], _WANTED)
     expect(len(unseen.misses()) == 3, unseen.misses()) # also the time lost
 
 
@@ -96,7 +100,7 @@ def _cuts(*each):
         Cut(_result(_arrivals(gap, after), received=byte_watch.facts(
             {"host0": Received(_readings(gap_of_bytes))}, (0.3, _CUT), _CUT,
             _PLUGGED)))
-        for gap, gap_of_bytes, after in each]], [])
+        for gap, gap_of_bytes, after in each]], [], _WANTED)
 
 
 def what_is_wanted(_hosts):
@@ -220,6 +224,19 @@ _IN_TURN = ((2.0, 0.02, 0.75), (3.0, 0.06, 0.5), (4.0, 0.15, 0.25))
 _ALL_PLUGGED = 5.0
 
 
+def clock_of_a_guest(_hosts):
+    """Answers that take long are not what it goes by."""
+    takes = iter([0.05, 0.0, 0.08] * 3)
+
+    def latest():
+        moment = time.time() + 7
+        time.sleep(next(takes))
+        return moment
+
+    ahead = clock_of(latest).now() - time.time()
+    expect(_near(ahead, 7, 0.01), ahead)
+
+
 def _in_turn(changed=()):
     """A message each time that one may be complete; all NICs are back at once."""
     phases = [(0.0, 0.0, 1.0), *_IN_TURN, (_ALL_PLUGGED, 0.0, 1.0), (_END,)]
@@ -257,7 +274,7 @@ def nics_in_turn(_hosts):
     # Who had messages is known of the first only, and that is nic0 here.
     expect(not any(cut.of_messages for cut in cuts), "of messages")
 
-    rows = Cuts("fuselink", [cuts], [])
+    rows = Cuts("fuselink", [cuts], [], _WANTED)
     expect(rows.count == 3 and len(rows.lost) == 3 and len(rows.back) == 1,
            vars(rows))
     last = rows.part(2)
@@ -275,11 +292,11 @@ def nics_in_turn(_hosts):
     # Standing still belongs to the NIC that was cut last.
     result = _in_turn()
     result |= {"still": "after the cut", "cuts": result["cuts"][:2]}
-    rows = Cuts("ucx", [cuts_of(result)], [])
+    rows = Cuts("ucx", [cuts_of(result)], [], _WANTED)
     expect(rows.count == 2 and rows.still == 1 and len(rows.lost) == 1
            and rows.part(1).still == 1 and rows.part(0).still == 0, vars(rows))
     result |= {"still": "before the cut", "cuts": []}
-    rows = Cuts("ucx", [cuts_of(result)], [])
+    rows = Cuts("ucx", [cuts_of(result)], [], _WANTED)
     expect(rows.count == rows.still == 1 and not rows.gaps, vars(rows))
 
 
@@ -340,4 +357,5 @@ def cuts_in_turn(hosts):
 
 CASES = [what_a_cut_costs, how_long_no_bytes_came, gaps_as_if_all_were_tried,
          bytes_of_the_worse_host, standing_still_is_no_time_lost,
-         what_is_wanted, nics_in_turn, cuts_a_job, cuts_puts, cuts_in_turn]
+         what_is_wanted, clock_of_a_guest, nics_in_turn, cuts_a_job, cuts_puts,
+         cuts_in_turn]
