@@ -32,7 +32,8 @@ enum class Count : unsigned {
     OpsFailed, BadKeys, Slept,
     PathsBroken, PathsMended, LanesFailed, LanesMoved, Unheard, Warnings, /* said by fuselink */
     NoticesHeld, NoticesSilenced, SilentAgain, BrokenAgain, HeldBack, PutsAgain, DatagramErrors, QuickPuts, /* at a moment */
-    Kept, FromEnds, /* messages: kept by users, sent from completions */
+    Kept, FromEnds, /* messages: kept by users, sent from completions, */
+    MessagesWrite,  /* with which the peer's program writes */
     GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
     CopiesOut, CopiesIn, CopiesShort, CopiesBetween, AgentRounds, CopiesFailed, /* of GPUs */
     SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */

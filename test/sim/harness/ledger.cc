@@ -109,6 +109,11 @@ void Ledger::deliver(unsigned at, const uint8_t *data, size_t length)
                                      " bytes in front of a fence");
         }
     }
+    if (message.written) {
+        Landing &landing = *message.written;
+        fill(landing.process->arena() + landing.at, landing.length, landing.seed);
+        landing.known = true;
+    }
 }
 
 void Ledger::excuse(unsigned a, unsigned b)

@@ -58,6 +58,7 @@ public:
         size_t   length;
         uint64_t seed;
         std::vector<std::shared_ptr<Landing>> after; /* that were fenced off */
+        std::shared_ptr<Landing> written; /* by whoever gets it */
     };
     struct Flow { /* of one endpoint, in order */
         unsigned             from, to;

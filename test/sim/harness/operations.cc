@@ -81,6 +81,9 @@ void Program::prepare(Operation &op)
                     break;
                 }
             }
+            if (action.copied && op.length <= cap.put.max_bcopy) {
+                op.action.kind = Kind::PutBcopy;
+            }
         }
         Program &peer = *remotes_.at(at.peer).program;
         if (!op.landing) {
@@ -95,6 +98,14 @@ void Program::prepare(Operation &op)
         if (op.target == SIZE_MAX) {
             op.length = SIZE_MAX;
             return;
+        }
+    }
+    if (action.writes) {
+        Program     &peer = *remotes_.at(at.peer).program;
+        const size_t to   = peer.take_range(op.length, false);
+        if (to != SIZE_MAX) {
+            op.written = std::make_shared<Landing>(
+                Landing{&peer.process_, to, op.length, action.seed});
         }
     }
     if (action.kind == Kind::GetBack) {
@@ -171,7 +182,7 @@ ucs_status_t Program::send_message(Operation &op)
     ucs_status_t status;
     auto        &flow = ledger_.flow(at.instance);
     /* Before the call: it may be there when that returns. */
-    flow.sent.push_back({op.length, op.action.seed, at.fenced});
+    flow.sent.push_back({op.length, op.action.seed, at.fenced, op.written});
     ++at.messages;
     switch (op.action.kind) {
     case Kind::AmShort:
@@ -204,6 +215,11 @@ ucs_status_t Program::send_message(Operation &op)
     } else {
         world_.count(Count::Messages);
         world_.count(Count::GpuMessages, op.on_gpu);
+        if (op.written) {
+            world_.count(Count::MessagesWrite);
+            ledger_.note(op.written);
+            at.written.push_back(op.written);
+        }
     }
     return status;
 }
@@ -373,7 +389,7 @@ void Program::send_from_end(Operation &op)
     uint64_t       header;
     memcpy(&header, head, sizeof(header));
     auto &flow = ledger_.flow(at.instance);
-    flow.sent.push_back({0, 0, at.fenced});
+    flow.sent.push_back({0, 0, at.fenced, nullptr});
     ++at.messages;
     ucs_status_t status = uct_ep_am_short(at.ep, 1, header, nullptr, 0);
     if (status != UCS_OK) {

@@ -255,7 +255,7 @@ bool Program::perform(const Action &action)
         world_.count(Count::Fences);
         for (auto &one : endpoints_) {
             if (one->ep != nullptr) {
-                fence(*one);
+                fence(*one, true);
             }
         }
         return true;
@@ -283,7 +283,7 @@ void Program::start(const Action &action)
         world_.count(Count::Fences);
         ucs_status_t status = uct_ep_fence(at->ep, 0);
         if (status == UCS_OK) {
-            fence(*at);
+            fence(*at, false);
         }
         return;
     }
@@ -325,11 +325,17 @@ void Program::excuse_cut_off(const Endpoint &endpoint)
     }
 }
 
-void Program::fence(Endpoint &endpoint)
+/* That of an endpoint is for puts and gets alone. */
+void Program::fence(Endpoint &endpoint, bool of_interface)
 {
-    endpoint.fenced.insert(endpoint.fenced.end(), endpoint.begun.begin(),
-                           endpoint.begun.end());
-    endpoint.begun.clear();
+    auto take = [&endpoint](std::vector<std::shared_ptr<Landing>> &from) {
+        endpoint.fenced.insert(endpoint.fenced.end(), from.begin(), from.end());
+        from.clear();
+    };
+    take(endpoint.begun);
+    if (of_interface) {
+        take(endpoint.written);
+    }
     ++endpoint.fences;
 }
 

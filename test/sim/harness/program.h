@@ -39,6 +39,7 @@ struct Operation {
     uct_mem_h    memh   = nullptr;  /* of its own region */
     Instant      begun  = 0;
     std::shared_ptr<Landing> landing; /* of a put */
+    std::shared_ptr<Landing> written; /* by the peer's program, of a message */
     std::vector<std::shared_ptr<Landing>> covers; /* a flush: what is there
                                                      at its end */
     std::vector<const Operation *> open_before; /* a flush: what ends before it */
@@ -66,6 +67,7 @@ struct Endpoint {
     std::vector<std::shared_ptr<Landing>> unflushed; /* puts, not seen to end */
     std::vector<std::shared_ptr<Landing>> fenced;    /* and before a fence */
     std::vector<std::shared_ptr<Landing>> begun;     /* since the last fence */
+    std::vector<std::shared_ptr<Landing>> written;   /* since that of the interface */
 };
 
 /**
@@ -136,7 +138,7 @@ private:
     void         check_put(Operation &op);
     void         check_get(Operation &op);
     void         give_back(Operation &op, bool well);
-    void         fence(Endpoint &endpoint);
+    void         fence(Endpoint &endpoint, bool of_interface);
     void         purge(Endpoint &endpoint);
     bool         let_go(Endpoint &endpoint);
     void         close(Endpoint &endpoint);

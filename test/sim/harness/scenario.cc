@@ -45,6 +45,15 @@ void draw_profile(Random &chance, Wires wires, Profile &profile)
 
 } // namespace
 
+bool all_stay(const Scenario &s)
+{
+    return std::none_of(s.scripts.begin(), s.scripts.end(), [](const auto &script) {
+        return std::any_of(script.begin(), script.end(), [](const Action &action) {
+            return action.kind == Kind::Leave;
+        });
+    });
+}
+
 Action draw_action(Random &chance, const Scenario &scenario, unsigned process)
 {
     Action action;
@@ -195,16 +204,6 @@ void draw_watching(uint64_t seed, Scenario &s)
 void draw_rest(uint64_t seed, Scenario &s)
 {
     s.rests = !s.fair && Random(seed, 82).one_in(5); /* connections break */
-}
-
-/* No program leaves before the others are through. */
-bool all_stay(const Scenario &s)
-{
-    return std::none_of(s.scripts.begin(), s.scripts.end(), [](const auto &script) {
-        return std::any_of(script.begin(), script.end(), [](const Action &action) {
-            return action.kind == Kind::Leave;
-        });
-    });
 }
 
 /* In some runs over streams one NIC is lost, of some nodes, for long enough that their
@@ -493,6 +492,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_cut_off(seed, cuts, s);
     draw_unplugged(seed, cuts, s);
     draw_pause(seed, cuts, s);
+    draw_writing(seed, cuts, s);
     return s;
 }
 

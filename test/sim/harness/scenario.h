@@ -37,6 +37,9 @@ struct Action {
     bool     from_gpu = false;    /* its own memory is a GPU's, if there is one */
     bool     to_gpu = false;      /* and so is the peer's */
     bool     goes_on = false;     /* sends a message when it is told of its end */
+    bool     writes = false;      /* a message that has the peer's program write its
+                                     bytes to memory there, as atomics of UCP's do */
+    bool     copied = false;      /* PutOver by put_bcopy, if they are few enough */
     Instant  time   = 0;
 };
 

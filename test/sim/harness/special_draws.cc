@@ -139,4 +139,53 @@ void draw_unplugged(uint64_t seed, const Cuts &cuts, Scenario &s)
     slow_down(chance, s);
 }
 
+void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s)
+{
+    Random chance(seed, 93);
+    if (!chance.one_in(4)) {
+        return;
+    }
+    for (auto &script : s.scripts) {
+        for (Action &action : script) {
+            Random own(seed, 90'000 + action.number);
+            action.writes = is_message(action.kind) && own.one_in(2);
+            action.copied = own.one_in(2);
+            if (action.kind == Kind::Fence && own.one_in(2)) {
+                action.kind = Kind::FenceIface;
+            }
+        }
+    }
+    if (!all_stay(s)) {
+        return;
+    }
+    unsigned       number = kMostNumbers / 2 + 1000;
+    const uint64_t most   = chance.between(2, 8);
+    for (unsigned p = 0; p < s.processes; ++p) {
+        for (uint64_t i = 0; i < most; ++i) {
+            Random own(seed, 90'000 + number);
+            Action first = draw_action(own, s, p);
+            auto   say   = [&](Kind kind, size_t length) {
+                Action action = first;
+                action.kind   = kind;
+                action.length = length;
+                action.seed   = own.next();
+                action.number = number++;
+                action.writes = is_message(kind);
+                action.copied = own.one_in(2);
+                action.time   = static_cast<Instant>(own.scaled(10'000, 5'000'000));
+                if (cuts.left_out.count(action.number) == 0) {
+                    s.scripts[p].push_back(action);
+                }
+            };
+            if (own.one_in(2)) {
+                say(Kind::Compute, 0);
+            }
+            say(own.pick({Kind::AmShort, Kind::AmBcopy, Kind::AmZcopy}),
+                own.scaled(1, 4096));
+            say(Kind::FenceIface, 0);
+            say(own.pick({Kind::GetBack, Kind::PutOver}), 1);
+        }
+    }
+}
+
 } // namespace fuselink::sim

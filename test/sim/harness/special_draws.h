@@ -13,6 +13,9 @@ namespace fuselink::sim {
 /** Numbers of actions are below, those of faults from here on. */
 constexpr unsigned kMostNumbers = 4096;
 
+/** No program leaves before the others are through. */
+bool all_stay(const Scenario &s);
+
 Action draw_action(Random &chance, const Scenario &scenario, unsigned process);
 
 /** In some runs in which nothing happens a program computes for longer than it takes until
@@ -27,6 +30,10 @@ void draw_cut_off(uint64_t seed, const Cuts &cuts, Scenario &s);
  *  cables are out, or all but one that is silent, or all are silent. They are back when the connection has
  *  been given up, and is waited for. */
 void draw_unplugged(uint64_t seed, const Cuts &cuts, Scenario &s);
+
+/** In some, messages have the peer's program write, and what stands behind a fence must
+ *  not overtake that, whether the program computes or not. */
+void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s);
 
 } // namespace fuselink::sim
 

@@ -161,6 +161,26 @@ TEST_F(HeldCallsTest, WhoWaitsForTheProgramsTurnHasOne)
     EXPECT_EQ(conn.deferred, 1u);
 }
 
+/* Not for what the program's own operations are told by. */
+TEST_F(HeldCallsTest, MessagesAreWhatOthersWaitFor)
+{
+    Said done("done");
+    held.begin_away();
+    conn.complete(&done.comp, UCS_OK);
+    EXPECT_FALSE(held.has_messages());
+    held.message(iface, kId, "one", 3);
+    held.message(iface, kId, "two", 3);
+    held.end_away();
+    held.tell(conn);
+    EXPECT_TRUE(held.has_messages());
+    held.call_all();
+    EXPECT_FALSE(held.has_messages());
+    held.begin_away();
+    held.message(iface, kId, "late", 4);
+    held.end();
+    EXPECT_FALSE(held.has_messages());
+}
+
 TEST_F(HeldCallsTest, IsFullOfMuchAndOfMany)
 {
     const std::vector<char> large(512 << 10);

@@ -55,6 +55,22 @@ TEST(PutAcks, BulkDataWaitsForWhatWasBefore)
     EXPECT_TRUE(acks.on_ack(second));
 }
 
+TEST(PutAcks, AFenceStandsUntilAllBeforeItIsAcknowledged)
+{
+    PutAcks acks(1);
+    acks.note_fence();
+    EXPECT_FALSE(acks.behind_fence()); /* of nothing */
+    acks.put_sent();
+    acks.hold_bulk();
+    EXPECT_FALSE(acks.behind_fence());
+    acks.note_fence();
+    EXPECT_TRUE(acks.behind_fence());
+    acks.put_sent();
+    const uint64_t number = acks.request();
+    EXPECT_TRUE(acks.on_ack(number - 1));
+    EXPECT_FALSE(acks.behind_fence());
+}
+
 /* From a peer that lies, or of another connection. */
 TEST(PutAcks, TakesNoAcknowledgementThatWasNotAskedFor)
 {

@@ -12,9 +12,24 @@ void HeldCalls::add(Call &&call, const void *data, size_t length)
 {
     auto *bytes = static_cast<const char *>(data);
     call.data.assign(bytes, bytes + length);
-    bytes_ += length;
-    calls_.push_back(std::move(call));
+    push(std::move(call));
     holding_ = true;
+}
+
+void HeldCalls::push(Call &&call)
+{
+    bytes_    += call.data.size();
+    messages_ += call.kind == Kind::Message;
+    calls_.push_back(std::move(call));
+}
+
+HeldCalls::Call HeldCalls::pop()
+{
+    Call call = std::move(calls_.front());
+    calls_.pop_front();
+    bytes_    -= call.data.size();
+    messages_ -= call.kind == Kind::Message;
+    return call;
 }
 
 void HeldCalls::completion(const Connection &conn, uct_completion_t *comp,
@@ -79,10 +94,8 @@ unsigned HeldCalls::call_all()
         conn->defer();
     }
     while (!calls_.empty()) {
-        Call call = std::move(calls_.front());
-        calls_.pop_front();
-        bytes_  -= call.data.size();
-        holding_ = !calls_.empty();
+        Call call = pop();
+        holding_  = !calls_.empty();
         make(call); /* which may end connections, and hold more */
         ++count;
     }
@@ -95,13 +108,12 @@ std::deque<HeldCalls::Call> HeldCalls::take(Fits &&fits)
 {
     std::deque<Call> all, taken;
     all.swap(calls_);
-    bytes_ = 0;
+    bytes_ = messages_ = 0;
     for (Call &call : all) {
         if (fits(call)) {
             taken.push_back(std::move(call));
         } else {
-            bytes_ += call.data.size();
-            calls_.push_back(std::move(call));
+            push(std::move(call));
         }
     }
     holding_ = away_ || !calls_.empty();

@@ -37,6 +37,8 @@ public:
 
     /** The program cannot be called now: add what it is to be called for. */
     bool holding() const { return holding_; }
+    /** Messages are held: what is to come behind their handling has to wait. */
+    bool has_messages() const { return messages_ != 0; }
     /** Something is held. */
     bool any() const { return !calls_.empty() || !owed_.empty(); }
     /** So much that no more messages are to be taken for it. */
@@ -92,12 +94,15 @@ private:
     static constexpr size_t kMostCalls = 4096;
 
     void add(Call &&call, const void *data = nullptr, size_t length = 0);
+    void push(Call &&call);
+    Call pop();
     void make(Call &call);
     template <typename Fits> std::deque<Call> take(Fits &&fits);
 
     std::deque<Call>          calls_;
     std::vector<Connection *> owed_;
-    size_t                    bytes_   = 0; /* of calls_ */
+    size_t                    bytes_    = 0; /* of calls_ */
+    size_t                    messages_ = 0; /* among them */
     bool                      away_    = false;
     bool                      holding_ = false;
 };

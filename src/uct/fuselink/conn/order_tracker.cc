@@ -106,8 +106,9 @@ void OrderTracker::fence(bool messages)
         flush_lane();
     }
     if (acks_.open()) {
-        /* Later messages follow small puts on the same lane; only bulk data
-         * could overtake them. */
+        /* Later messages follow these on the same lane. Bulk data could overtake
+         * them, and what a NIC does, or a deputy, while the program has not looked. */
+        acks_.note_fence();
         hold_bulk();
     }
 }

@@ -111,6 +111,9 @@ public:
         return acks_.bulk_held() || lane_fences_ != 0 || lane_fence_due_ ||
                hello_fence_due_;
     }
+    /** A fence stands behind messages that the peer is not known to have handled: its
+     *  NIC, and whoever acts for its program, would not wait for them. */
+    bool behind_fence() const { return acks_.behind_fence(); }
     /** Takes back ControlChannel::kFenced if it is over. */
     void look_at_fence();
     /** From progress, if the connection has not failed: what could not be done

@@ -67,6 +67,7 @@ void Peer::run_deferred()
         channel_.drain();
         order_.resume_flushes();
         pending_.dispatch();
+        target_.serve_waiting();
     }
     if (!failed() && !bulk_.run_deferred()) {
         fail(UCS_ERR_UNREACHABLE);
@@ -209,7 +210,7 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
     case ControlType::GetCancel:
         return target_.on_cancel(data, length);
     case ControlType::PutData:
-        return target_.on_put(data, length);
+        return on_put(header, data, length);
     case ControlType::GetData:
         return gets_.on_data(data, length);
     case ControlType::GetDone:
@@ -281,10 +282,28 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
 /* The answer says that all before it was handled, by the program. */
 void Peer::on_flush_request(const void *data, size_t length)
 {
-    if (ucs_unlikely(calls().held().holding())) {
+    if (ucs_unlikely(calls().held().has_messages())) {
         calls().held().answer(*this, answer_flush, this, data, length);
     } else {
         order_.on_request(data, length);
+    }
+}
+
+void Peer::on_put(const wire::ControlHeader &header, const void *data, size_t length)
+{
+    if (ucs_unlikely(calls().held().has_messages()) &&
+        (header.flags & wire::kPutBehind) != 0) {
+        calls().held().answer(*this, late_put, this, data, length);
+    } else {
+        target_.on_put(data, length);
+    }
+}
+
+void Peer::late_put(void *self, const void *data, size_t length)
+{
+    Peer &peer = *static_cast<Peer *>(self);
+    if (!peer.failed()) {
+        peer.target_.on_put(data, length);
     }
 }
 

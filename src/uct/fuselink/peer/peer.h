@@ -264,6 +264,8 @@ private:
 
     void on_flush_request(const void *data, size_t length);
     static void answer_flush(void *self, const void *data, size_t length);
+    void on_put(const wire::ControlHeader &header, const void *data, size_t length);
+    static void late_put(void *self, const void *data, size_t length);
     ucs_status_t flush_all();
     void on_rail_address(const void *data, size_t length);
     void on_path_broken(const void *data, size_t length);

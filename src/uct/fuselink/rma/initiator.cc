@@ -59,6 +59,7 @@ struct RmaInitiator::PutMessage {
 /* Leaves in `message.length` what was sent, at most `most`. */
 void RmaInitiator::put_message(PutMessage &message, size_t most)
 {
+    message.header.header.flags = order_.behind_fence() ? wire::kPutBehind : 0;
     auto pack = [](void *dest, void *arg) {
         auto *p   = static_cast<PutMessage *>(arg);
         auto *out = static_cast<char *>(dest) + sizeof(p->header);
@@ -76,12 +77,13 @@ void RmaInitiator::put_message(PutMessage &message, size_t most)
 }
 
 /* The key for small puts and gets by the NIC of the lane;
- * UCT_INVALID_RKEY if they have to go as messages (for now). */
+ * UCT_INVALID_RKEY if they have to go as messages (for now): so that they come behind
+ * other messages in front of a fence, for which a NIC does not wait. */
 uct_rkey_t RmaInitiator::lane_rkey(RemoteKey &key)
 {
     const Rail &rail = *channel_.rail();
     if (!rail.reads() || channel_.ep() == nullptr || key.on_gpu ||
-        key.region.key == 0 || channel_.for_hellos()) {
+        key.region.key == 0 || channel_.for_hellos() || order_.behind_fence()) {
         return UCT_INVALID_RKEY;
     }
     uint8_t slot = bulk_.memory_slot(channel_.remote());
@@ -281,6 +283,9 @@ ucs_status_t RmaInitiator::request_get(PeerUser &user, Get &get,
     request.header.type    = static_cast<uint8_t>(ControlType::GetReq);
     request.header.flags   = get.by_message ? wire::kGetInline :
                              get.to_gpu     ? wire::kGetToGpu : 0;
+    if (order_.behind_fence()) {
+        request.header.flags |= wire::kGetBehind;
+    }
     request.op             = op;
     request.remote         = remote;
     request.local          = reinterpret_cast<uintptr_t>(get.buffer);

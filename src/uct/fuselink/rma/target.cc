@@ -35,6 +35,18 @@ void RmaTarget::on_get(const void *data, size_t length)
     serve_waiting();
 }
 
+/* The first is behind a fence, and the program has not been told of all in front. */
+bool RmaTarget::waits_for_program()
+{
+    HeldCalls &held = conn_.calls().held();
+    if ((waiting_.front().header.flags & wire::kGetBehind) == 0 ||
+        !held.has_messages()) {
+        return false;
+    }
+    held.owe(conn_);
+    return true;
+}
+
 void RmaTarget::serve_waiting()
 {
     if (serving_) {
@@ -43,7 +55,7 @@ void RmaTarget::serve_waiting()
     serving_ = true;
     while (!waiting_.empty() && channel_.queue_bytes() < kMaxAnswers &&
            bulk_.serving() < kMaxServing &&
-           !conn_.failed()) {
+           !conn_.failed() && !waits_for_program()) {
         wire::GetReq request = waiting_.front();
         waiting_.pop_front();
         serve(request);

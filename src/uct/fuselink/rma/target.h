@@ -15,7 +15,8 @@ namespace fuselink {
 
 /**
  * What one peer asks of this process's memory: gets, which are served in order as
- * far as there is room for the answers, and small puts.
+ * far as there is room for the answers and the program has been told of what is in
+ * front of them behind a fence, and small puts.
  *
  * All of it is untrusted. One thread at a time (the worker's).
  */
@@ -35,7 +36,7 @@ public:
     void on_cancel(const void *data, size_t length); /* wire::GetCancel */
     void on_put(const void *data, size_t length);    /* wire::PutData */
 
-    /** There may be room for answers: serves gets that wait. */
+    /** There may be room for answers, or the program there: serves gets that wait. */
     void serve_waiting();
     /** Ends a get that is not served, or no further. */
     void refuse(const wire::OpId &op, ucs_status_t status);
@@ -43,6 +44,7 @@ public:
     void clear() { waiting_.clear(); }
 
 private:
+    bool waits_for_program();
     void serve(const wire::GetReq &request);
 
     Connection              &conn_;
@@ -50,7 +52,7 @@ private:
     BulkSender              &bulk_;
     LocalMemory             &memory_;
     const Rails             &rails_;
-    std::deque<wire::GetReq> waiting_; /* for room */
+    std::deque<wire::GetReq> waiting_; /* for room, or the program */
     bool                     serving_ = false; /* inside serve_waiting() */
 };
 

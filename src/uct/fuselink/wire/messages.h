@@ -21,7 +21,7 @@ namespace fuselink::wire {
 static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
-inline constexpr uint8_t kProtocolVersion = 9;
+inline constexpr uint8_t kProtocolVersion = 10;
 
 /* fuselink's own active message ids on a rail; there are no others. */
 enum class RailAm : uint8_t {
@@ -183,6 +183,7 @@ struct OpId {
  * DataParts. */
 inline constexpr uint16_t kGetInline = 1;
 inline constexpr uint16_t kGetToGpu  = 2;
+inline constexpr uint16_t kGetBehind = 4; /* as kPutBehind */
 inline constexpr uint64_t kMaxInlineGet = 65536; /* larger ones are refused */
 struct GetReq {
     ControlHeader header;
@@ -234,7 +235,9 @@ struct Goodbye {
 
 /* A small put: header, then the bytes. With kPutAgain it may have been executed
  * before, by a NIC, and its number is that of the message behind it. */
-inline constexpr uint16_t kPutAgain = 1;
+inline constexpr uint16_t kPutAgain  = 1;
+/* Behind a fence: not before the program has handled all messages in front. */
+inline constexpr uint16_t kPutBehind = 2;
 struct PutData {
     ControlHeader header;
     uint64_t      remote;
