@@ -301,6 +301,32 @@ TEST(StallClock, WherePacketsAreDroppedAllTheTimeTheKernelTriesTwice)
     EXPECT_NE(wire.pass(ms(10), ms(1), goes), Nanos::max());
 }
 
+/* There any connection may be the one that loses two in a row, but not all of them. */
+TEST(StallClock, WherePacketsAreDroppedAllTheTimeOthersSayThatTheWireIsGood)
+{
+    Wire wire;
+    wire.view.in_flight = true;
+    wire.view.drops     = true;
+    wire.look();
+    const auto goes = [&] { wire.sent = wire.view.peer_done_at = wire.view.now; };
+    wire.view.retransmits   = 2;
+    wire.view.pair_acked_at = wire.view.now + ms(1000);
+    EXPECT_EQ(wire.pass(ms(1590), ms(1), goes), Nanos::max());
+    EXPECT_NE(wire.pass(ms(20), ms(1), goes), Nanos::max()); /* 0.6 s without a word */
+
+    Wire other;
+    other.view.in_flight   = true;
+    other.view.drops       = true;
+    other.view.retransmits = 5;
+    other.look();
+    const auto heard = [&] {
+        other.sent = other.view.peer_done_at = other.view.pair_acked_at = other.view.now;
+    };
+    EXPECT_EQ(other.pass(Nanos::seconds(10), ms(1), heard), Nanos::max());
+    other.view.retransmits = 6;
+    EXPECT_NE(other.pass(ms(10), ms(1), heard), Nanos::max());
+}
+
 /* If all paths to the peer are silent it is not for this clock to say. */
 TEST(StallClock, WithoutAnotherPathThatWorksItIsSuspect)
 {

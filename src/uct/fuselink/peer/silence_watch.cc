@@ -446,7 +446,8 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
                   view.rtt.as_seconds() * 1e3, view.rtt_deviation.as_seconds() * 1e3,
                   static_cast<size_t>(state.in_flight().count()));
     }
-    if (dead && stream.wire != nullptr) {
+    if (dead && stream.wire != nullptr &&
+        rails_.wires().may_be_silent(*stream.wire, now)) {
         rails_.wires().proved_silent(*stream.wire, now); /* for all on it */
     }
     if (stream.path == nullptr &&

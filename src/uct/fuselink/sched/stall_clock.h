@@ -71,8 +71,10 @@ struct StallView {
  * - Between the same two NICs nothing else was acknowledged in that half. If
  *   something was, the wire is good and a packet was lost: Dead only after two
  *   time-outs of the kernel's in a row (0.6 s), as something in between keeps this very
- *   connection from passing. The same where packets are dropped all the time: there two
- *   are soon lost one after the other.
+ *   connection from passing.
+ * - Where packets are dropped all the time two are soon lost one after the other, of any
+ *   connection: Dead after two time-outs only if none has heard anything for as long, and
+ *   after six (12.6 s) else.
  *
  * With a round trip of up to 1 ms and a look every millisecond a wire that falls
  * silent under traffic is Dead 25 to 40 ms after its last acknowledgement if the
@@ -94,6 +96,9 @@ public:
     static constexpr Nanos kReads      = Nanos::millis(8);
     static constexpr Nanos kMostStep   = Nanos::millis(8);
     static constexpr Nanos kTick       = Nanos::millis(10);
+    /* Two time-outs of a kernel's last so long, and these many. */
+    static constexpr unsigned kTwo = 2, kMany = 6;
+    static constexpr Nanos    kTwoTake = Nanos::millis(600);
     /* Between two questions for room, each of which is answered. */
     static constexpr Nanos kRare       = Nanos::millis(1200);
 
@@ -198,9 +203,17 @@ private:
         if (silence_ < wait || !twice || view.peer_done_at < half) {
             return Health::Suspect;
         }
-        return (view.pair_acked_at < half && !view.drops) ||
-                       view.retransmits >= 2 ?
-                   Health::Dead : Health::Suspect;
+        return is_proof(view, half) ? Health::Dead : Health::Suspect;
+    }
+
+    static bool is_proof(const StallView &view, Nanos half) noexcept
+    {
+        if (!view.drops) {
+            return view.pair_acked_at < half || view.retransmits >= kTwo;
+        }
+        return view.retransmits >= kMany ||
+               (view.retransmits >= kTwo &&
+                view.now - view.pair_acked_at >= kTwoTake);
     }
 
     /* The kernel asks for room, after 0.2, 0.6 and 1.4 s, and so on. The other one answers
