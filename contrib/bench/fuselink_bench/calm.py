@@ -50,6 +50,11 @@ def _parser():
     names("--queues", calm_cases.QUEUES, "depths of queues, in ms")
     names("--drops", calm_cases.DROPS, "answers to whether the switch drops"
           " packets")
+    parser.add_argument("--rdma", action="store_true",
+                        help=f"RDMA NICs of {calm_cases.RDMA_RATE} in a virtual"
+                        " machine, and a switch that loses packets by chance;"
+                        " not with --queues, --drops, --rates and --stopped")
+    names("--losses", calm_cases.LOSSES, "shares of packets, with --rdma")
     number("--nics", 4, "NICs of each host", int)
     number("--cores", 2, "that the ranks share", int)
     parser.add_argument("--rates", metavar="R,...",
@@ -72,23 +77,32 @@ class _Plan:
     """What is asked for, and what came of it."""
 
     def __init__(self, options):
-        self.cases = [
+        patterns = names_of("--patterns", options.patterns,
+                            calm_cases.PATTERNS)
+        self.rdma = options.rdma
+        self.cases = ([
+            calm_cases.RdmaCase(pattern, loss)
+            for loss in names_of("--losses", options.losses,
+                                 calm_cases.LOSSES)
+            for pattern in patterns] if self.rdma else [
             calm_cases.Case(pattern, rate, int(queue), drops == "yes")
             for rate in options.rates.split(",")
             for queue in names_of("--queues", options.queues,
                                   calm_cases.QUEUES)
             for drops in names_of("--drops", options.drops, calm_cases.DROPS)
-            for pattern in names_of("--patterns", options.patterns,
-                                    calm_cases.PATTERNS)]
+            for pattern in patterns])
         self.nics = options.nics
         # All get the same time, in jobs of about what is asked for.
         share = 60 * options.minutes / len(self.cases)
         self.rounds = (max(1, round(share / options.seconds)) if share > 0
                        else 0)
         self.seconds = share / max(1, self.rounds)
-        self.stopped = options.stopped
+        self.stopped = 0 if self.rdma else options.stopped
         self.rests = calm_cases.RESTS if self.stopped > 0 else ()
         self.results = {each: [] for each in (*self.cases, *self.rests)}
+
+    def rdma_cluster(self):
+        return Cluster("bench", (calm_cases.RDMA_RATE,) * self.nics, rdma=True)
 
     def cluster(self, rate, queue, drops, mtu=""):
         return Cluster("bench", (rate,) * self.nics, queue=f"{queue}ms",
@@ -113,9 +127,12 @@ class _Measurement:
 
     def all(self):
         plan = self._plan
+        if plan.rdma: # a guest takes long to boot
+            self._rounds(range(plan.rounds), ())
+            return
         for number in range(plan.rounds):
             for wires in dict.fromkeys(case.wires for case in plan.cases):
-                self._round(number, wires)
+                self._rounds([number], wires)
         if not plan.rests:
             return
         with plan.cluster(*_RESTS_AT) as cluster:
@@ -125,17 +142,22 @@ class _Measurement:
                 self._job(cluster, rest, 0,
                           lambda job, rest=rest: job.rest(rest, plan.stopped))
 
-    def _round(self, number, wires):
+    def _rounds(self, numbers, wires):
         plan = self._plan
-        with plan.cluster(*wires, _MTU) as cluster:
+        with (plan.rdma_cluster() if plan.rdma else
+              plan.cluster(*wires, _MTU)) as cluster:
             self._ask(cluster)
-            for case in plan.cases:
-                if case.wires != wires:
-                    continue
-                progress(f"{case.name}, {number + 1} of {plan.rounds}:"
-                         f" {plan.seconds:.1f} s")
-                self._job(cluster, case, number, lambda job, case=case:
-                          job.run(case, plan.seconds))
+            for number in numbers:
+                for case in plan.cases:
+                    if case.wires == wires:
+                        self._case(cluster, case, number)
+
+    def _case(self, cluster, case, number):
+        plan = self._plan
+        progress(f"{case.name}, {number + 1} of {plan.rounds}:"
+                 f" {plan.seconds:.1f} s")
+        self._job(cluster, case, number,
+                  lambda job: job.run(case, plan.seconds))
 
     def _ask(self, cluster):
         """Once: whether there is something to measure."""
@@ -177,6 +199,17 @@ def _share_cores(number):
     return len(cores)
 
 
+def _head(options, cores):
+    if options.rdma:
+        return (f"{options.nics} RDMA NICs of {calm_cases.RDMA_RATE} in each of 2"
+                " hosts, in a virtual machine. Programs:"
+                f" {calm_cases.RDMA_RANKS} ranks that do not yield.")
+    return (f"{options.nics} TCP NICs in each of 2 hosts, {cores} cores."
+            f" Programs: {calm_cases.RANKS} ranks that do not yield, MTU {_MTU}."
+            f" Receivers that rest: NICs of {_RESTS_AT[0]} with queues of"
+            f" {_RESTS_AT[1]} ms, MTU 9000.")
+
+
 def run(words):
     options = _parser().parse_args(words)
     for name in ("minutes", "stopped"):
@@ -188,6 +221,8 @@ def run(words):
         raise BenchError(f"--stopped {options.stopped}: 0, or at least 2")
     if options.seconds <= 0 or options.cores < 1:
         raise BenchError("--seconds and --cores: above 0")
+    if options.rdma and options.minutes == 0:
+        raise BenchError("--rdma --minutes 0: above 0")
     if options.nics < 2:
         raise BenchError(f"--nics {options.nics}: at least 2")
     plan = _Plan(options)
@@ -202,11 +237,7 @@ def run(words):
         _Measurement(plan, folder, options.folder).all()
     finally: # also at a signal: what there is so far
         moved, rested = plan.tables()
-        head = (f"{options.nics} TCP NICs in each of 2 hosts, {cores} cores."
-                f" Programs: {calm_cases.RANKS} ranks that do not yield, MTU"
-                f" {_MTU}. Receivers that rest: NICs of {_RESTS_AT[0]} with"
-                f" queues of {_RESTS_AT[1]} ms, MTU 9000.")
-        table = calm_report.text(moved, rested, head)
+        table = calm_report.text(moved, rested, _head(options, cores))
         print(table)
         if options.table:
             _write(options.table, table)

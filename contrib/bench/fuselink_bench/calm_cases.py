@@ -4,19 +4,30 @@
 from dataclasses import dataclass
 
 RANKS = 8
+# In a guest, whose processors are slow.
+RDMA_RANKS = 4
 
 
 @dataclass(frozen=True)
 class Pattern:
-    title: str
-    options: tuple
+    title: str        # with the size in kB
+    option: str
+    size: int
+    rdma_size: int
+
+    def named(self, rdma):
+        size = self.rdma_size if rdma else self.size
+        return self.title.format(size >> 10)
+
+    def words(self, rdma):
+        return self.option, "--size", self.rdma_size if rdma else self.size
 
 
 PATTERNS = {
-    "alltoallv": Pattern("MPI_Alltoallv, 256 kB to each",
-                         ("--alltoallv", "--size", 1 << 18)),
-    "hotspot": Pattern("1 MB of each to one rank",
-                       ("--hotspot", "--size", 1 << 20))}
+    "alltoallv": Pattern("MPI_Alltoallv, {} kB to each", "--alltoallv",
+                         1 << 18, 1 << 16),
+    "hotspot": Pattern("{} kB of each to one rank", "--hotspot", 1 << 20,
+                       1 << 18)}
 
 # One at which the ranks wait for their turn on a core, and one at which they wait
 # for the wire, so that queues are full.
@@ -24,6 +35,10 @@ RATES = ("200mbit", "20mbit")
 
 # Milliseconds that a NIC's queue holds.
 QUEUES = (5, 20, 50, 100)
+
+# Of packets between RDMA NICs, and the NICs' rate.
+LOSSES = ("0.01%", "0.1%")
+RDMA_RATE = "16mbit"
 
 # Who has to wait when a queue is full.
 DROPS = {"no": "the host's TCP waits", "yes": "the switch drops"}
@@ -44,6 +59,31 @@ class Case:
     @property
     def wires(self):
         return self.rate, self.queue, self.drops
+
+    rdma = False
+
+    def cells(self):
+        return [PATTERNS[self.pattern].named(False), self.rate,
+                f"{self.queue} ms", DROPS["yes" if self.drops else "no"]]
+
+
+@dataclass(frozen=True)
+class RdmaCase:
+    pattern: str
+    loss: str
+
+    @property
+    def name(self):
+        return f"{self.pattern}.rdma.{self.loss.rstrip('%')}"
+
+    @property
+    def wires(self):
+        return ()       # of all of them
+
+    rdma = True
+
+    def cells(self):
+        return [PATTERNS[self.pattern].named(True), self.loss]
 
 
 @dataclass(frozen=True)

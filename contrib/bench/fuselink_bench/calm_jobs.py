@@ -11,10 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import calm_cases
-from . import transports
+from .byte_watch import ByteWatch
+from .clock import Clock, clock_of
 from .errors import SampleError
+from .failure_cases import WIRES
 from .hosts import HostProgram
 from .live_job import LiveJob
+from .loss import Loss
 
 _START_S = 60.0
 # Before and after a receiver does something else.
@@ -34,18 +37,34 @@ class CalmJob:
 
     def __init__(self, cluster, folder):
         self._cluster = cluster
+        self._folder = folder
         self._program = folder / "failure"
+        self._wires = WIRES["rdma" if cluster.rdma else "tcp"]
+        self._clock = Clock()
         self.result = {}
         self.lines = []
 
     def run(self, case, seconds):
         """Moves data for so long."""
-        pattern = calm_cases.PATTERNS[case.pattern]
+        options = calm_cases.PATTERNS[case.pattern].words(case.rdma)
 
         def move(job):
-            job.sleep_until(time.time() + seconds)
+            job.sleep_until(self._clock.now() + seconds)
 
-        self._measure(calm_cases.RANKS, _NEVER_YIELD, pattern.options, move)
+        if not case.rdma:
+            self._measure(calm_cases.RANKS, _NEVER_YIELD, options, move)
+            return
+        # A guest has a clock of its own.
+        with ByteWatch(self._cluster, self._folder,
+                       {0: self._wires.devices(self._cluster, 0)},
+                       self._wires.step_ms) as watch:
+            self._clock = clock_of(watch.latest)
+        loss = Loss(self._cluster, case.loss)
+        try:
+            with loss:
+                self._measure(calm_cases.RDMA_RANKS, _NEVER_YIELD, options, move)
+        finally:
+            self.result["lost"] = loss.count
 
     def rest(self, rest, seconds):
         """A stream to a receiver that rests for so long in between."""
@@ -84,11 +103,14 @@ class CalmJob:
     def _measure(self, ranks, words, options, move):
         with tempfile.TemporaryDirectory() as name:
             path = Path(name) / "reports.json"
-            transport = replace(transports.FUSELINK, environment={
+            if self._cluster.rdma: # files of the guest are its own
+                path = Path(f"/tmp/{Path(name).name}.json")
+            transport = replace(self._wires.columns[0], environment={
                 "UCX_FUSELINK_REPORT": path, "UCX_LOG_LEVEL": "info"})
             tcp, sent = self._tcp(), self._sent()
             with LiveJob(self._cluster, transport, self._program,
-                         ["-np", str(ranks), *words], options) as job:
+                         ["-np", str(ranks), *words], options, self._clock,
+                         self._wires.devices(self._cluster, 0)) as job:
                 try:
                     self._moves(job, move)
                 finally:
@@ -102,7 +124,7 @@ class CalmJob:
 
     def _moves(self, job, move):
         job.messages(0)
-        start = time.time()
+        start = self._clock.now()
         if not job.wait_for_arrival(start, _START_S):
             raise SampleError("no data moves")
         move(job)
@@ -122,12 +144,12 @@ class CalmJob:
                                 and not _ALARM.search(line)]
 
     def _add_reports(self, path, ranks):
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        reports = list(map(json.loads, text.splitlines()))
+        text = self._lines_of(path)
+        reports = list(map(json.loads, text))
         if len(reports) != ranks:
             raise SampleError(f"{len(reports)} of {ranks} processes have"
                               " reported what failed")
-        self.lines += text.splitlines()
+        self.lines += text
         found = [(report["host"], report["pid"], rail)
                  for report in reports for rail in report["rails"]
                  if "failures" in rail]
@@ -140,6 +162,13 @@ class CalmJob:
         self.result["given_up"] = sum(
             rail["failures"]["path_breaks"] + rail["failures"]["message_moves"]
             > 0 for _, _, rail in found)
+
+    def _lines_of(self, path):
+        """Of a file of the hosts'."""
+        if self._cluster.rdma:
+            return HostProgram(self._cluster, 0, ["cat", path]).wait(30)
+        return (path.read_text(encoding="utf-8").splitlines()
+                if path.exists() else [])
 
     def _tcp(self):
         """What the hosts' kernels count."""

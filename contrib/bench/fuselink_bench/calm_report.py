@@ -1,8 +1,6 @@
 # Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
 """What jobs said of NICs that did not fail, as Markdown."""
 
-from . import calm_cases
-
 # More than this beside the data is no header any more.
 _MOST_SENT = 1.05
 
@@ -83,6 +81,10 @@ def _table(titles, head, rows):
             *(_line([*first, *each.row()]) for first, each in rows), ""]
 
 
+# In front of a case's figures.
+_CASES = ["program", "NICs", "queue", "when it is full"]
+_RDMA_CASES = ["program", "packets lost"]
+
 _HEAD = ["jobs", "minutes", "MB/s", "longest gap, ms", "lost segments",
          "timeouts", "NICs given up", "paths given up", "messages moved",
          "bytes again", "warnings", "jobs failed"]
@@ -90,7 +92,7 @@ _HEAD = ["jobs", "minutes", "MB/s", "longest gap, ms", "lost segments",
 _NOTES = """\
 *Lost segments*: what the hosts' kernels sent again, less what was there twice then;
 *timeouts*: how often they waited for one; where the switch drops they show that it
-did. What is right of it is fuselink's, and is to be 0: *NICs given up* of all
+did; of RDMA NICs: packets that the switch has lost. What is right of it is fuselink's, and is to be 0: *NICs given up* of all
 processes, each for itself; *paths given up* and *messages moved*, to another NIC;
 *bytes again*: what fuselink sent once more because of that; *warnings*: lines of UCX
 and fuselink. *MB/s* is what comes to the last rank's host, and *longest gap* that
@@ -102,10 +104,8 @@ def text(moved, rested, head):
     """moved: [(case, Calm)], rested: [(rest, seconds, Rested)]."""
     lines = [head, ""]
     if moved:
-        lines += _table(["program", "NICs", "queue", "when it is full"], _HEAD, [
-            ([calm_cases.PATTERNS[case.pattern].title, case.rate,
-              f"{case.queue} ms", calm_cases.DROPS["yes" if case.drops else "no"]], each)
-            for case, each in moved])
+        lines += _table(_RDMA_CASES if moved[0][0].rdma else _CASES, _HEAD,
+                        [(case.cells(), each) for case, each in moved])
     if rested:
         lines += _table(["receiver", "for"], [*_HEAD, "NICs sent, of the data"],
                         [([rest.title, f"{seconds:g} s"], each)

@@ -55,9 +55,16 @@ WIRES = {
                   rdma=True)}
 
 
+def _size_text(size):
+    """As people say it, of powers of two and of ten."""
+    step = 1024 if size % 1024 == 0 else 1000
+    return (f"{size // step ** 2} MB" if size % step ** 2 == 0
+            else f"{size // step} kB")
+
+
 @dataclass(frozen=True)
 class Pattern:
-    title: str        # with the size in kB
+    title: str        # with the size
     size: int
     options: tuple
     ranks: int
@@ -68,21 +75,21 @@ class Pattern:
         return *self.options, "--size", self.size // wires.slower
 
     def named(self, wires):
-        return self.title.format(self.size // wires.slower // 1000)
+        return self.title.format(_size_text(self.size // wires.slower))
 
 
 PATTERNS = {
-    "stream": Pattern("stream of {} kB messages, 8 in flight", 1000000,
+    "stream": Pattern("stream of {} messages, 8 in flight", 1000000,
                       ("--window", 8), 2, (1,)),
     # Calls are short, as a cut is seen at the end of one.
-    "alltoallv": Pattern("MPI_Alltoallv of 8 ranks, {} kB to each", 1 << 16,
+    "alltoallv": Pattern("MPI_Alltoallv of 8 ranks, {} to each", 1 << 16,
                          ("--alltoallv",), 8, (0, 1)),
     # The same on each wire, and no rank waits for a processor.
     "alltoallv2": Pattern("MPI_Alltoallv of 2 ranks, a processor each,"
-                          " {} kB to each", 1 << 20, ("--alltoallv",), 2,
+                          " {} to each", 1 << 20, ("--alltoallv",), 2,
                           (0, 1)),
     # The target is told of each flush, and looks at the data.
-    "onesided": Pattern("MPI_Put of {} kB, 4 for each flush", 1000000,
+    "onesided": Pattern("MPI_Put of {}, 4 for each flush", 1000000,
                         ("--put", "--window", 4), 2, (1,), windows=True)}
 
 

@@ -181,6 +181,36 @@ TEST_F(HeldCallsTest, MessagesAreWhatOthersWaitFor)
     EXPECT_FALSE(held.has_messages());
 }
 
+/* Until the last has been told, whoever asks from inside. */
+TEST_F(HeldCallsTest, WhoIsBehindMessagesWaitsUntilAllAreTold)
+{
+    static HeldCalls *asked;
+    asked           = &held;
+    iface.am[kId].cb = [](void *, void *, size_t, unsigned) {
+        EXPECT_TRUE(asked->has_messages());
+        return UCS_OK;
+    };
+    held.begin_away();
+    held.message(iface, kId, "message", 7);
+    held.answer(conn, [](void *, const void *, size_t) {
+        EXPECT_TRUE(asked->has_messages());
+    }, nullptr, "put", 3);
+    held.end_away();
+    EXPECT_EQ(held.call_all(), 2u);
+    EXPECT_FALSE(held.has_messages());
+}
+
+TEST_F(HeldCallsTest, IsFullOfWhatWaitsForTheProgram)
+{
+    held.begin_away();
+    held.note_waiting(4097);
+    held.note_waiting(1); /* of another peer */
+    EXPECT_TRUE(held.full());
+    held.end_away();
+    held.call_all();
+    EXPECT_FALSE(held.full());
+}
+
 TEST_F(HeldCallsTest, IsFullOfMuchAndOfMany)
 {
     const std::vector<char> large(512 << 10);

@@ -58,16 +58,20 @@ TEST(PutAcks, BulkDataWaitsForWhatWasBefore)
 TEST(PutAcks, AFenceStandsUntilAllBeforeItIsAcknowledged)
 {
     PutAcks acks(1);
-    acks.note_fence();
+    acks.note_fence(true);
     EXPECT_FALSE(acks.behind_fence()); /* of nothing */
     acks.put_sent();
     acks.hold_bulk();
     EXPECT_FALSE(acks.behind_fence());
-    acks.note_fence();
-    EXPECT_TRUE(acks.behind_fence());
+    acks.note_fence(true);
+    EXPECT_TRUE(acks.behind_full_fence());
     acks.put_sent();
+    acks.note_fence(false); /* of an endpoint */
     const uint64_t number = acks.request();
     EXPECT_TRUE(acks.on_ack(number - 1));
+    EXPECT_FALSE(acks.behind_full_fence());
+    EXPECT_TRUE(acks.behind_fence());
+    EXPECT_TRUE(acks.on_ack(number));
     EXPECT_FALSE(acks.behind_fence());
 }
 

@@ -89,7 +89,9 @@ void HeldCalls::make(Call &call)
 
 unsigned HeldCalls::call_all()
 {
-    unsigned count = 0;
+    unsigned   count  = 0;
+    const bool inside = std::exchange(telling_, true);
+    waiting_          = 0;
     for (Connection *conn : std::exchange(owed_, {})) {
         conn->defer();
     }
@@ -99,6 +101,7 @@ unsigned HeldCalls::call_all()
         make(call); /* which may end connections, and hold more */
         ++count;
     }
+    telling_ = inside;
     return count;
 }
 

@@ -4,6 +4,7 @@
 
 #include "../ucx.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <vector>
@@ -37,12 +38,19 @@ public:
 
     /** The program cannot be called now: add what it is to be called for. */
     bool holding() const { return holding_; }
-    /** Messages are held: what is to come behind their handling has to wait. */
-    bool has_messages() const { return messages_ != 0; }
+    /** Messages are held, or the program is being told: what is to come behind their
+     *  handling has to wait, and is owed a turn. */
+    bool has_messages() const { return messages_ != 0 || telling_; }
+    /** So much of a peer's waits for that. */
+    void note_waiting(size_t count) { waiting_ = std::max(waiting_, count); }
     /** Something is held. */
     bool any() const { return !calls_.empty() || !owed_.empty(); }
     /** So much that no more messages are to be taken for it. */
-    bool full() const { return bytes_ > kMostBytes || calls_.size() > kMostCalls; }
+    bool full() const
+    {
+        return bytes_ > kMostBytes || calls_.size() > kMostCalls ||
+               waiting_ > kMostCalls;
+    }
 
     /** An operation of a user of `conn` has ended. */
     void completion(const Connection &conn, uct_completion_t *comp,
@@ -103,8 +111,10 @@ private:
     std::vector<Connection *> owed_;
     size_t                    bytes_    = 0; /* of calls_ */
     size_t                    messages_ = 0; /* among them */
-    bool                      away_    = false;
-    bool                      holding_ = false;
+    size_t                    waiting_  = 0; /* for the program's turn, of the worst peer */
+    bool                      away_     = false;
+    bool                      holding_  = false;
+    bool                      telling_  = false; /* inside call_all() */
 };
 
 } // namespace fuselink

@@ -108,7 +108,7 @@ void OrderTracker::fence(bool messages)
     if (acks_.open()) {
         /* Later messages follow these on the same lane. Bulk data could overtake
          * them, and what a NIC does, or a deputy, while the program has not looked. */
-        acks_.note_fence();
+        acks_.note_fence(messages);
         hold_bulk();
     }
 }

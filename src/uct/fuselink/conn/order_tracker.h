@@ -111,9 +111,11 @@ public:
         return acks_.bulk_held() || lane_fences_ != 0 || lane_fence_due_ ||
                hello_fence_due_;
     }
-    /** A fence stands behind messages that the peer is not known to have handled: its
-     *  NIC, and whoever acts for its program, would not wait for them. */
+    /** A fence stands behind puts that went as messages, or with `full` messages of the
+     *  user's as well, that the peer is not known to have handled. Its NIC would wait for
+     *  none of them, and who acts for its program not for the user's. */
     bool behind_fence() const { return acks_.behind_fence(); }
+    bool behind_full_fence() const { return acks_.behind_full_fence(); }
     /** Takes back ControlChannel::kFenced if it is over. */
     void look_at_fence();
     /** From progress, if the connection has not failed: what could not be done

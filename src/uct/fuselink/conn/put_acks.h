@@ -18,7 +18,7 @@ class PutAcks {
 public:
     explicit PutAcks(uint32_t session)
         : sent_(uint64_t{session} << 32), last_put_(sent_), requested_(sent_),
-          acked_(sent_), bulk_fence_(sent_), fence_(sent_)
+          acked_(sent_), bulk_fence_(sent_), fence_(sent_), full_fence_(sent_)
     {
     }
 
@@ -37,10 +37,15 @@ public:
     void hold_bulk() { bulk_fence_ = sent_; }
     bool bulk_held() const { return !acked(bulk_fence_); }
 
-    /** A fence of the user's stands behind all so far. */
-    void note_fence() { fence_ = sent_; }
+    /** A fence of the user's stands behind all so far; `full`: behind messages, too. */
+    void note_fence(bool full)
+    {
+        fence_      = sent_;
+        full_fence_ = full ? sent_ : full_fence_;
+    }
     /** What stands before one is not acknowledged. */
     bool behind_fence() const { return !acked(fence_); }
+    bool behind_full_fence() const { return !acked(full_fence_); }
 
     /** The number to ask to be acknowledged; 0 if that was done. */
     uint64_t request()
@@ -67,7 +72,7 @@ private:
     uint64_t requested_;
     uint64_t acked_;
     uint64_t bulk_fence_;
-    uint64_t fence_;
+    uint64_t fence_, full_fence_;
 };
 
 } // namespace fuselink

@@ -59,7 +59,7 @@ struct RmaInitiator::PutMessage {
 /* Leaves in `message.length` what was sent, at most `most`. */
 void RmaInitiator::put_message(PutMessage &message, size_t most)
 {
-    message.header.header.flags = order_.behind_fence() ? wire::kPutBehind : 0;
+    message.header.header.flags = order_.behind_full_fence() ? wire::kPutBehind : 0;
     auto pack = [](void *dest, void *arg) {
         auto *p   = static_cast<PutMessage *>(arg);
         auto *out = static_cast<char *>(dest) + sizeof(p->header);
@@ -83,7 +83,7 @@ uct_rkey_t RmaInitiator::lane_rkey(RemoteKey &key)
 {
     const Rail &rail = *channel_.rail();
     if (!rail.reads() || channel_.ep() == nullptr || key.on_gpu ||
-        key.region.key == 0 || channel_.for_hellos() || order_.behind_fence()) {
+        key.region.key == 0 || channel_.for_hellos()) {
         return UCT_INVALID_RKEY;
     }
     uint8_t slot = bulk_.memory_slot(channel_.remote());
@@ -95,6 +95,9 @@ uct_rkey_t RmaInitiator::lane_rkey(RemoteKey &key)
     }
     if (key.nics->state(slot) == NicKeys::State::Unknown) {
         keys_.request(key.region, key.nics);
+    }
+    if (order_.behind_fence()) {
+        return UCT_INVALID_RKEY;
     }
     return key.nics->get(slot, rail.control().md());
 }
@@ -283,7 +286,7 @@ ucs_status_t RmaInitiator::request_get(PeerUser &user, Get &get,
     request.header.type    = static_cast<uint8_t>(ControlType::GetReq);
     request.header.flags   = get.by_message ? wire::kGetInline :
                              get.to_gpu     ? wire::kGetToGpu : 0;
-    if (order_.behind_fence()) {
+    if (order_.behind_full_fence()) {
         request.header.flags |= wire::kGetBehind;
     }
     request.op             = op;

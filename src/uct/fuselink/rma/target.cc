@@ -44,6 +44,7 @@ bool RmaTarget::waits_for_program()
         return false;
     }
     held.owe(conn_);
+    held.note_waiting(waiting_.size());
     return true;
 }
 

@@ -163,7 +163,9 @@ void PathRecovery::tear_down(Path &path)
     message.rail        = path.remote.index;
     message.from        = path.rail.index();
     message.next        = path.chunk_number;
-    message.silent      = path.recovery.silent;
+    /* Of a wire over which others still hear something only the path is given up. */
+    message.silent      = path.recovery.silent && (path.stream.wire == nullptr ||
+                                              path.stream.wire->evidence.silent());
     message.family      = path.stream.here.family;
     message.port        = path.stream.here.port;
     std::copy(path.stream.here.ip.begin(), path.stream.here.ip.end(), message.ip);

@@ -34,7 +34,7 @@ void TxLoop::pump()
             retransmission_.send();
         }
         send_waiting();
-    } while (again_);
+    } while (again_ && !owner_.bulk_held()); /* a completion may have made a fence */
     pumping_ = false;
 }
 

@@ -236,7 +236,8 @@ struct Goodbye {
 /* A small put: header, then the bytes. With kPutAgain it may have been executed
  * before, by a NIC, and its number is that of the message behind it. */
 inline constexpr uint16_t kPutAgain  = 1;
-/* Behind a fence: not before the program has handled all messages in front. */
+/* Behind a fence of the interface: not before the program has handled all messages in
+ * front. */
 inline constexpr uint16_t kPutBehind = 2;
 struct PutData {
     ControlHeader header;
