@@ -225,7 +225,11 @@ void PathRecovery::begin_backoff(Path &path)
     Path::Recovery    &recovery = path.recovery;
     const bool         tried    = recovery.silent && !path.room.connected &&
                        path.rail.traits().stream;
-    path.state                  = Path::State::Backoff;
+    /* A pair that the peer has found broken is for the peer to count: who only receives
+     * over it, or is read from, never sees that it carries again. */
+    const bool told = !path.rail.traits().stream &&
+                      recovery.why == UCS_ERR_CONNECTION_RESET;
+    path.state      = Path::State::Backoff;
     if (!tried || now >= recovery.rests_until) {
         recovery.rests_until = now +
                                sched::Nanos::millis(
@@ -233,7 +237,7 @@ void PathRecovery::begin_backoff(Path &path)
                                                         kMostDoubles)) +
                                (tried ? StreamWatch::kUnanswered :
                                         sched::Nanos());
-        recovery.breaks += recovery.breaks < kMostBreaks;
+        recovery.breaks += !told && recovery.breaks < kMostBreaks;
     }
     recovery.until = tried ? std::min(recovery.rests_until, now + kPause) :
                              recovery.rests_until;
