@@ -104,7 +104,7 @@ class CalmJob:
         with tempfile.TemporaryDirectory() as name:
             path = Path(name) / "reports.json"
             if self._cluster.rdma: # files of the guest are its own
-                path = Path(f"/tmp/{Path(name).name}.json")
+                path = Path(f"/dev/shm/{Path(name).name}.json")
             transport = replace(self._wires.columns[0], environment={
                 "UCX_FUSELINK_REPORT": path, "UCX_LOG_LEVEL": "info"})
             tcp, sent = self._tcp(), self._sent()
@@ -164,9 +164,11 @@ class CalmJob:
             > 0 for _, _, rail in found)
 
     def _lines_of(self, path):
-        """Of a file of the hosts'."""
+        """Of a file of the hosts', each of which may have its own."""
         if self._cluster.rdma:
-            return HostProgram(self._cluster, 0, ["cat", path]).wait(30)
+            return [line for host in range(self._cluster.hosts)
+                    for line in HostProgram(self._cluster, host,
+                                            ["cat", path]).wait(30)]
         return (path.read_text(encoding="utf-8").splitlines()
                 if path.exists() else [])
 
