@@ -38,7 +38,6 @@ class ByteWatch:
         return {host: Received(totals(program.ask()))
                 for host, program in self._programs.items()}
 
-
     def latest(self):
         """When a host's counters were read last, by its clock; these readings are not
         given again."""

@@ -223,6 +223,10 @@ def run(words):
         raise BenchError("--seconds and --cores: above 0")
     if options.rdma and options.minutes == 0:
         raise BenchError("--rdma --minutes 0: above 0")
+    for name in ("queues", "drops") if options.rdma else ("losses",):
+        if getattr(options, name) is not None:
+            raise BenchError(f"--{name}: {'not' if options.rdma else 'only'}"
+                             " with --rdma")
     if options.nics < 2:
         raise BenchError(f"--nics {options.nics}: at least 2")
     plan = _Plan(options)

@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass
 
+from .failure_cases import WIRES, size_text
+
 RANKS = 8
 # In a guest, whose processors are slow.
 RDMA_RANKS = 4
@@ -10,23 +12,23 @@ RDMA_RANKS = 4
 
 @dataclass(frozen=True)
 class Pattern:
-    title: str        # with the size in kB
+    title: str        # with the size
     option: str
     size: int
     rdma_size: int
 
     def named(self, rdma):
         size = self.rdma_size if rdma else self.size
-        return self.title.format(size >> 10)
+        return self.title.format(size_text(size))
 
     def words(self, rdma):
         return self.option, "--size", self.rdma_size if rdma else self.size
 
 
 PATTERNS = {
-    "alltoallv": Pattern("MPI_Alltoallv, {} kB to each", "--alltoallv",
+    "alltoallv": Pattern("MPI_Alltoallv, {} to each", "--alltoallv",
                          1 << 18, 1 << 16),
-    "hotspot": Pattern("{} kB of each to one rank", "--hotspot", 1 << 20,
+    "hotspot": Pattern("{} of each to one rank", "--hotspot", 1 << 20,
                        1 << 18)}
 
 # One at which the ranks wait for their turn on a core, and one at which they wait
@@ -38,7 +40,7 @@ QUEUES = (5, 20, 50, 100)
 
 # Of packets between RDMA NICs, and the NICs' rate.
 LOSSES = ("0.01%", "0.1%")
-RDMA_RATE = "16mbit"
+RDMA_RATE = WIRES["rdma"].rate
 
 # Who has to wait when a queue is full.
 DROPS = {"no": "the host's TCP waits", "yes": "the switch drops"}

@@ -55,7 +55,7 @@ WIRES = {
                   rdma=True)}
 
 
-def _size_text(size):
+def size_text(size):
     """As people say it, of powers of two and of ten."""
     step = 1024 if size % 1024 == 0 else 1000
     return (f"{size // step ** 2} MB" if size % step ** 2 == 0
@@ -75,7 +75,7 @@ class Pattern:
         return *self.options, "--size", self.size // wires.slower
 
     def named(self, wires):
-        return self.title.format(_size_text(self.size // wires.slower))
+        return self.title.format(size_text(self.size // wires.slower))
 
 
 PATTERNS = {

@@ -45,6 +45,13 @@ void draw_profile(Random &chance, Wires wires, Profile &profile)
 
 } // namespace
 
+void add(const Cuts &cuts, const Action &action, unsigned process, Scenario &s)
+{
+    if (cuts.left_out.count(action.number) == 0) {
+        s.scripts[process].push_back(action);
+    }
+}
+
 bool all_stay(const Scenario &s)
 {
     return std::none_of(s.scripts.begin(), s.scripts.end(), [](const auto &script) {
@@ -298,9 +305,7 @@ void draw_again(uint64_t seed, const Cuts &cuts, Scenario &s)
             action.time   = 30 * kMillisecond;
             action.length = own.between(32 << 10, 64 << 10);
             action.number = number++;
-            if (cuts.left_out.count(action.number) == 0) {
-                s.scripts[p].push_back(action);
-            }
+            add(cuts, action, p, s);
         }
     }
 }
@@ -441,9 +446,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
                 order(own, i, first, action);
             }
             action.number = number++;
-            if (cuts.left_out.count(action.number) == 0) {
-                s.scripts[p].push_back(action);
-            }
+            add(cuts, action, p, s);
         }
         Random own(seed, 10'000 + number);
         Action leave;

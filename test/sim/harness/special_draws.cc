@@ -22,9 +22,7 @@ void draw_cancelled_gets(Random &chance, Instant later, const Cuts &cuts, Scenar
         action.kind   = kind;
         action.length = length;
         action.time   = time;
-        if (cuts.left_out.count(action.number) == 0) {
-            s.scripts[p].push_back(action);
-        }
+        add(cuts, action, p, s);
     };
     for (auto &script : s.scripts) {
         script.clear();
@@ -173,9 +171,7 @@ void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s)
                 action.writes = is_message(kind);
                 action.copied = own.one_in(2);
                 action.time   = static_cast<Instant>(own.scaled(10'000, 5'000'000));
-                if (cuts.left_out.count(action.number) == 0) {
-                    s.scripts[p].push_back(action);
-                }
+                add(cuts, action, p, s);
             };
             if (own.one_in(2)) {
                 say(Kind::Compute, 0);

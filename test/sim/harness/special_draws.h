@@ -13,6 +13,9 @@ namespace fuselink::sim {
 /** Numbers of actions are below, those of faults from here on. */
 constexpr unsigned kMostNumbers = 4096;
 
+/** To the end of a script, unless it is left out. */
+void add(const Cuts &cuts, const Action &action, unsigned process, Scenario &s);
+
 /** No program leaves before the others are through. */
 bool all_stay(const Scenario &s);
 

@@ -288,12 +288,18 @@ TEST(StallClock, ARecentAcknowledgementBetweenTheTwoNicsMakesItSuspect)
 }
 
 /* A short queue behind a slow link: many are lost, one after the other. */
-TEST(StallClock, WherePacketsAreDroppedAllTheTimeTheKernelTriesTwice)
+Wire dropping_wire()
 {
     Wire wire;
     wire.view.in_flight = true;
     wire.view.drops     = true;
     wire.look();
+    return wire;
+}
+
+TEST(StallClock, WherePacketsAreDroppedAllTheTimeTheKernelTriesTwice)
+{
+    Wire       wire = dropping_wire();
     const auto goes = [&] { wire.sent = wire.view.peer_done_at = wire.view.now; };
     wire.pass(ms(590), ms(1), goes);
     EXPECT_EQ(wire.worst, Health::Suspect);
@@ -304,21 +310,15 @@ TEST(StallClock, WherePacketsAreDroppedAllTheTimeTheKernelTriesTwice)
 /* There any connection may be the one that loses two in a row, but not all of them. */
 TEST(StallClock, WherePacketsAreDroppedAllTheTimeOthersSayThatTheWireIsGood)
 {
-    Wire wire;
-    wire.view.in_flight = true;
-    wire.view.drops     = true;
-    wire.look();
+    Wire       wire = dropping_wire();
     const auto goes = [&] { wire.sent = wire.view.peer_done_at = wire.view.now; };
     wire.view.retransmits   = 2;
     wire.view.pair_acked_at = wire.view.now + ms(1000);
     EXPECT_EQ(wire.pass(ms(1590), ms(1), goes), Nanos::max());
     EXPECT_NE(wire.pass(ms(20), ms(1), goes), Nanos::max()); /* 0.6 s without a word */
 
-    Wire other;
-    other.view.in_flight   = true;
-    other.view.drops       = true;
+    Wire other             = dropping_wire();
     other.view.retransmits = 5;
-    other.look();
     const auto heard = [&] {
         other.sent = other.view.peer_done_at = other.view.pair_acked_at = other.view.now;
     };

@@ -4,6 +4,14 @@
 #include <vector>
 
 namespace fuselink {
+namespace {
+
+bool is_flush(const wire::ControlHeader &header)
+{
+    return header.type == static_cast<uint8_t>(wire::ControlType::FlushReq);
+}
+
+} // namespace
 
 Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session,
            wire::Token token)
@@ -210,7 +218,7 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
     case ControlType::GetCancel:
         return target_.on_cancel(data, length);
     case ControlType::PutData:
-        return on_put(header, data, length);
+        return behind_program(header, data, length);
     case ControlType::GetData:
         return gets_.on_data(data, length);
     case ControlType::GetDone:
@@ -218,7 +226,7 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
     case ControlType::Landed:
         return gets_.on_landed(data, length);
     case ControlType::FlushReq:
-        return on_flush_request(data, length);
+        return behind_program(header, data, length);
     case ControlType::FlushAck:
         return order_.on_ack(data, length);
     case ControlType::RailAddr:
@@ -279,39 +287,35 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
               header.type, uuid());
 }
 
-/* The answer says that all before it was handled, by the program. */
-void Peer::on_flush_request(const void *data, size_t length)
-{
-    if (ucs_unlikely(calls().held().has_messages())) {
-        calls().held().answer(*this, answer_flush, this, data, length);
-    } else {
-        order_.on_request(data, length);
-    }
-}
-
-void Peer::on_put(const wire::ControlHeader &header, const void *data, size_t length)
+/* What the program has to have handled all messages in front of: puts behind a fence, and
+ * flushes, whose answer says so. */
+void Peer::behind_program(const wire::ControlHeader &header, const void *data,
+                          size_t length)
 {
     if (ucs_unlikely(calls().held().has_messages()) &&
-        (header.flags & wire::kPutBehind) != 0) {
-        calls().held().answer(*this, late_put, this, data, length);
+        (is_flush(header) || (header.flags & wire::kPutBehind) != 0)) {
+        calls().held().answer(*this, now_handled, this, data, length);
+    } else {
+        handle_behind(header, data, length);
+    }
+}
+
+void Peer::now_handled(void *self, const void *data, size_t length)
+{
+    Peer &peer = *static_cast<Peer *>(self);
+    wire::ControlHeader header;
+    if (!peer.failed() && wire::parse(data, length, header)) {
+        peer.handle_behind(header, data, length);
+    }
+}
+
+void Peer::handle_behind(const wire::ControlHeader &header, const void *data,
+                         size_t length)
+{
+    if (is_flush(header)) {
+        order_.on_request(data, length);
     } else {
         target_.on_put(data, length);
-    }
-}
-
-void Peer::late_put(void *self, const void *data, size_t length)
-{
-    Peer &peer = *static_cast<Peer *>(self);
-    if (!peer.failed()) {
-        peer.target_.on_put(data, length);
-    }
-}
-
-void Peer::answer_flush(void *self, const void *data, size_t length)
-{
-    Peer &peer = *static_cast<Peer *>(self);
-    if (!peer.failed()) {
-        peer.order_.on_request(data, length);
     }
 }
 

@@ -262,10 +262,11 @@ private:
     void on_users_free() override { pending_.dispatch(); }
     void on_bulk_free() override { bulk_.pump(); }
 
-    void on_flush_request(const void *data, size_t length);
-    static void answer_flush(void *self, const void *data, size_t length);
-    void on_put(const wire::ControlHeader &header, const void *data, size_t length);
-    static void late_put(void *self, const void *data, size_t length);
+    void behind_program(const wire::ControlHeader &header, const void *data,
+                        size_t length);
+    void handle_behind(const wire::ControlHeader &header, const void *data,
+                       size_t length);
+    static void now_handled(void *self, const void *data, size_t length);
     ucs_status_t flush_all();
     void on_rail_address(const void *data, size_t length);
     void on_path_broken(const void *data, size_t length);
