@@ -493,36 +493,44 @@ fi
 if wanted torn && mpi_programs torn; then
     check "torn: rc: out until its queue pairs fail, in again" torn
 fi
-# Cut in the switch for some seconds, with its link up: found by fuselink long before
-# its NIC would give up, if that ever does; and used again.
+# cut_off HOW BACK LINE...: a NIC is cut in that way for some seconds: found by fuselink
+# long before its NIC would give up, if that ever does; and used again. The lines are said,
+# with N for the number of the NIC.
 cut_off() {
-    local before status cable nic line
+    local how=$1 back=$2 before status cable nic line
     local -a mpi_options=(-x NICS_WAIT=briefly)
+    shift 2
     before=$(sent_by h0n2)
-    rm -f "$work"/silent.*
+    rm -f "$work"/cut.*
     (
         eventually moved_since h0n2 "$before" 300 || exit
         nic=$((RANDOM % 4))
-        echo "$nic" >"$work/silent.nic"
-        cluster_command nic host0 "$nic" silent && sleep 3
-        cluster_command nic host0 "$nic" speaking
-    ) </dev/null >"$work/silent.log" 2>&1 &
+        echo "$nic" >"$work/cut.nic"
+        cluster_command nic host0 "$nic" "$how" && sleep 3
+        cluster_command nic host0 "$nic" "$back"
+    ) </dev/null >"$work/cut.log" 2>&1 &
     cable=$!
-    stream rc_verbs 25 >"$work/silent.out" 2>&1
+    stream rc_verbs 25 >"$work/cut.out" 2>&1
     status=$?
     wait $cable
-    cat "$work/silent.out" "$work/silent.log"
+    cat "$work/cut.out" "$work/cut.log"
     ((status == 0)) || return
-    nic=$(<"$work/silent.nic")
-    # One end finds it. It is said to carry data again when some has arrived.
-    for line in "rail rc_verbs/rxe_h.n$nic:1 .*has failed (Endpoint timeout)" \
-        "rail rc_verbs/rxe_h.n$nic:1 .*carries data again"; do
-        grep -q "$line" "$work/silent.out" || { echo "'$line' is not said"; return 1; }
+    nic=$(<"$work/cut.nic")
+    for line; do
+        grep -q "rail rc_verbs/rxe_${line//N/$nic}" "$work/cut.out" || {
+            echo "'$line' is not said"
+            return 1
+        }
     done
 }
 
 if wanted silent && mpi_programs silent; then
-    check "silent: rc: cut in the switch, speaking again" cut_off
+    # One end finds it. It is said to carry data again when some has arrived.
+    check "silent: rc: cut in the switch, speaking again" cut_off silent speaking \
+        "h.nN:1 .*has failed (Endpoint timeout)" "h.nN:1 .*carries data again"
+    # Its own host asks the port, also if the other one waits.
+    check "silent: rc: its cable is out, in again" cut_off down up \
+        "h0nN:1 has lost its link" "h0nN:1 has a link again"
 fi
 if wanted ud.plugged && mpi_programs ud.plugged; then
     check "ud.plugged: out for a second in a job" flap ud_verbs

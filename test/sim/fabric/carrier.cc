@@ -50,6 +50,17 @@ bool SimCarrier::has(int ifindex, uint8_t, const std::array<uint8_t, 16> &) cons
     return ifindex > 0 && static_cast<size_t>(ifindex) <= plugged_.size();
 }
 
+bool SimCarrier::port_carries(const std::string &port) const
+{
+    for (const Nic &nic : world_.nics(node_)) {
+        if (nic.rdma_device == port) {
+            world_.count(Count::PortsDown, !nic.plugged);
+            return nic.plugged;
+        }
+    }
+    return true;
+}
+
 void SimCarrier::raise(unsigned node)
 {
     if (node == node_) {

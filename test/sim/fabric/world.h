@@ -38,6 +38,7 @@ enum class Count : unsigned {
     CopiesOut, CopiesIn, CopiesShort, CopiesBetween, AgentRounds, CopiesFailed, /* of GPUs */
     SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */
     Unplugged, /* cables */
+    PortsDown, /* answers of RDMA NICs that say so */
     OutlivedLoss, /* operations, of a NIC */
     LostUnread, /* what had come: its reader wrote first, to a connection that was over */
     Rests, /* runs at whose end somebody is not looked at */

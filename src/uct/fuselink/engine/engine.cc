@@ -55,8 +55,11 @@ void Engine::watch()
     const sched::Nanos now = host_.now();
     if (now - watched_ >= SilenceWatch::kInterval) {
         watched_ = now;
-        if (carrier_ && carrier_->look(now)) {
-            note_carrier();
+        if (carrier_) {
+            const bool ports = rails_.take_ports_due(now);
+            if (carrier_->look(now) || ports) {
+                note_carrier();
+            }
         }
         for (const auto &rail : rails_.list()) {
             rail->health.look(now);

@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "netlink_carrier.h"
 
+#include "../../../ucs_ext/nic_counters.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -250,6 +252,11 @@ int NetlinkCarrier::holder(uint8_t                        family,
         }
     }
     return 0;
+}
+
+bool NetlinkCarrier::port_carries(const std::string &port) const
+{
+    return read_nic_carrier(port).value_or(true);
 }
 
 } // namespace fuselink

@@ -274,9 +274,7 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
     case ControlType::Carrier:
         return on_peer_carrier(data, length);
     case ControlType::Seen:
-        channel_.on_seen(header);
-        wireup_.on_seen();
-        return;
+        return on_seen(header);
     case ControlType::Goodbye:
         return teardown_.on_goodbye(header, data, length);
     case ControlType::Hello: /* handled above, where the peer may not be known */
@@ -368,6 +366,16 @@ void Peer::on_peer_carrier(const void *data, size_t length)
         bulk_.on_peer_carrier(message.down);
         defer();
     }
+}
+
+/* Who asks may suspect a NIC of ours. */
+void Peer::on_seen(const wire::ControlHeader &header)
+{
+    if (header.flags & wire::kSeenAsk) {
+        silence_.on_question();
+    }
+    channel_.on_seen(header);
+    wireup_.on_seen();
 }
 
 /* --- the end --- */

@@ -271,6 +271,7 @@ private:
     void on_rail_address(const void *data, size_t length);
     void on_path_broken(const void *data, size_t length);
     void on_peer_carrier(const void *data, size_t length);
+    void on_seen(const wire::ControlHeader &header);
     void advance();
     void tear_down();
     void close_lanes();

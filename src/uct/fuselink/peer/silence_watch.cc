@@ -341,8 +341,7 @@ void SilenceWatch::leave(const Wire &wire)
         }
     }
     if (lane_.wire == &wire && lane_.number == channel_.lane() &&
-        channel_.taken() && /* dc has one end for all peers */
-        !(nic_tells_of_lane() && !channel_.rail()->by_ep())) {
+        channel_.taken() && channel_.has_own_end()) {
         wireup_.on_silent();
     }
 }
@@ -489,6 +488,9 @@ void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
     }
     view.limit    = limit_of(stream);
     view.may_wait = path != nullptr && (!path->pair_owns() || path->awaits_program());
+    if (now - view.since >= kFirstCheck) {
+        suspect_ports(now);
+    }
     const auto health = stream.watch->quiet.look(view);
     if (health == sched::QuietClock::Health::Dead && path != nullptr) {
         rails_.wires().proved_silent(*stream.wire, now);
@@ -498,6 +500,17 @@ void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
         wireup_.on_silent();
     } else if (health != sched::QuietClock::Health::Fine) {
         probe(stream, all, count, now);
+    }
+}
+
+/* Long before silence is proof: those here, and those of a peer whose program answers. */
+void SilenceWatch::suspect_ports(sched::Nanos now)
+{
+    rails_.suspect_ports();
+    if (channel_.ep() != nullptr && nic_tells_of_lane() &&
+        now - lane_.watch.probed_at >= kFirstCheck) {
+        lane_.watch.probed_at = now;
+        channel_.ask_seen();
     }
 }
 
@@ -529,11 +542,6 @@ void SilenceWatch::probe(const Stream &suspect, const Stream *all, size_t count,
         }
         stream.watch->probed_at = now;
         send_probe(stream, now);
-    }
-    if (suspect.check != nullptr && channel_.ep() != nullptr && nic_tells_of_lane() &&
-        now - lane_.watch.probed_at >= kFirstCheck) {
-        lane_.watch.probed_at = now; /* its program answers, if it looks */
-        channel_.ask_seen();
     }
 }
 

@@ -59,6 +59,8 @@ public:
     void on_wire(const Wire &wire);
     /** The peer has found the one from our rail `own` to its `remote` silent. */
     void on_told(uint8_t own, uint8_t remote);
+    /** The peer waits for something. */
+    void on_question() { rails_.suspect_ports(); }
 
 private:
     /* One of the connection's streams, or queue pairs. */
@@ -103,6 +105,7 @@ private:
     void   ask(Stream &stream, sched::Nanos now);
     void   ask_nic(Stream &stream, sched::Nanos now);
     void   check(const Stream &stream, sched::Nanos now);
+    void   suspect_ports(sched::Nanos now);
     sched::Nanos limit_of(const Stream &stream) const;
     void   leave(const Wire &wire);
     void   on_empty(Stream &stream, sched::Nanos now);

@@ -138,6 +138,9 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
 
 bool Rail::look_at(const Carrier &carrier)
 {
+    if (is_port()) {
+        return carrier.port_carries(control_->device());
+    }
     if (net_.family != 0 && !carrier.has(ifindex_, net_.family, net_.bytes)) {
         const int holder = carrier.holder(net_.family, net_.bytes);
         if (holder == 0) {

@@ -70,6 +70,8 @@ public:
     /** Whether its interface has a link, and its address. One that was taken away and
      *  is back has another number. */
     bool   look_at(const Carrier &carrier);
+    /** It is a port of an RDMA device, of which nobody tells: look_at() asks. */
+    bool   is_port() const { return !traits_->stream; }
 
     /** The rail as peers are told of it. */
     wire::RailRecord record() const;

@@ -9,6 +9,12 @@
 #include <algorithm>
 
 namespace fuselink {
+namespace {
+
+/* Between two questions to ports, each of which may take some 100 us. */
+constexpr sched::Nanos kPortPause = sched::Nanos::millis(20);
+
+} // namespace
 
 /* UCX's tcp calls each end a time-out. Its kernel gives up after tries; and it has closed
  * the socket of a connection that the other end has ended in order. */
@@ -162,6 +168,22 @@ bool Rails::adds_little(const Rail &rail) const
                return !other->traits().routed_by_ip &&
                       rail.speed() < kShare * other->speed();
            });
+}
+
+bool Rails::take_ports_due(sched::Nanos now)
+{
+    if (now < ask_ports_at_) {
+        return false;
+    }
+    const bool due = suspected_ ||
+                     std::any_of(rails_.begin(), rails_.end(), [](const auto &rail) {
+                         return rail->is_port() && !rail->carrier;
+                     });
+    if (due) {
+        suspected_    = false;
+        ask_ports_at_ = now + kPortPause;
+    }
+    return due;
 }
 
 size_t Rails::max_message() const

@@ -59,6 +59,12 @@ public:
     /** Candidates of open() that are no rails. */
     const LeftOuts        &left_out() const { return left_out_; }
 
+    /** Something has waited for a while on a port of an RDMA device, here or at a peer:
+     *  ports are to be asked whether they have a link. */
+    void suspect_ports() { suspected_ = true; }
+    /** It is time to ask them: that was so, or one has none. */
+    bool take_ports_due(sched::Nanos now);
+
     /** The longest message that every rail's control lane takes, bytes. */
     size_t max_message() const;
     /** The longest put that goes as a message, bytes. */
@@ -94,6 +100,8 @@ private:
     std::string      unlocked_; /* left out for lack of locked memory */
     mutable bool     said_apart_ = false;
     bool             said_uneven_ = false; /* or is not to be said */
+    bool             suspected_   = false; /* ports */
+    sched::Nanos     ask_ports_at_;
 };
 
 } // namespace fuselink

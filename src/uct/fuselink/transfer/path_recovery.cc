@@ -263,12 +263,8 @@ void PathRecovery::rest(Path &path)
     connection_.defer();
 }
 
-/* RDMA NICs say themselves what becomes of their connections. */
 void PathRecovery::on_carrier(Path &path)
 {
-    if (!path.rail.traits().stream) {
-        return;
-    }
     if (path.has_link() == path.recovery.had_link) {
         return;
     }

@@ -512,8 +512,7 @@ void Wireup::on_carrier()
         search_.begin_anew();
         conn_.defer();
     }
-    if (channel_.ep() != nullptr && channel_.taken() &&
-        channel_.rail()->traits().stream &&
+    if (channel_.ep() != nullptr && channel_.taken() && channel_.has_own_end() &&
         !search_.has_link(*channel_.rail(), channel_.remote())) {
         on_silent();
     }
