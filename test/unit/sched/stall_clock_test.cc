@@ -438,7 +438,7 @@ TEST(StallClock, ADeepQueueHasALaterDeadline)
     EXPECT_EQ(StallClock::longest(view), ms(420));
     view.rtt = Nanos::micros(50);
     view.rtt_deviation = Nanos::micros(10);
-    EXPECT_EQ(StallClock::deadline(view), StallClock::kDeadline);
+    EXPECT_EQ(StallClock::deadline(view), StallClock::kDeadline + view.tick);
 }
 
 /* It may meet a queue of which the kernels did not know when they connected. */
@@ -501,7 +501,7 @@ TEST(StallClock, AlwaysFindsSilence)
         wire.view.rtt_deviation = Nanos(below(wire.view.rtt.count()));
         const Nanos bound = StallClock::deadline(wire.view) +
                             wire.view.rtt * 2 + wire.view.rtt_deviation * 4 +
-                            StallClock::kTick * 3;
+                            ms(30);
         wire.look();
         const Nanos last = wire.acked;
         const Nanos dead = wire.pass(Nanos::seconds(5), Nanos(1 + below(4'000'000)),
@@ -512,6 +512,37 @@ TEST(StallClock, AlwaysFindsSilence)
             wire.view.peer_done_at = wire.view.now;
         });
         ASSERT_LE(dead - last, bound) << "run " << run;
+    }
+}
+
+/* What is small is found as soon as much, if a question was sent after it that the peer's
+ * program would have answered: it has answered something else since it could. */
+TEST(StallClock, AQuestionThatARunningProgramDoesNotAnswer)
+{
+    for (const Nanos runs_until : {ms(16), ms(21), ms(1000)}) {
+        Wire wire;
+        wire.program_runs       = false;
+        wire.view.much          = false;
+        wire.view.in_flight     = true;
+        wire.view.rtt           = ms(4);
+        wire.view.rtt_deviation = Nanos();
+        const Nanos last = wire.view.now;
+        const Nanos dead = wire.pass(ms(500), ms(1), [&] {
+            if (wire.worst == Health::Suspect && wire.view.asked_at < last) {
+                wire.sent = wire.view.asked_at = wire.view.now;
+            }
+            wire.view.peer_done_at = wire.view.now;
+            wire.view.program_at   = std::min(wire.view.now, last + runs_until);
+        });
+        /* It was asked after 20 ms, so it can be heard after 24. */
+        ASSERT_NE(dead, Nanos::max());
+        EXPECT_EQ(wire.view.asked_at - last, ms(20));
+        if (runs_until == ms(1000)) {
+            EXPECT_LE(dead - last, ms(38));
+            EXPECT_GE(dead - last, ms(35));
+        } else {
+            EXPECT_GE(dead - last, ms(75));
+        }
     }
 }
 

@@ -60,6 +60,8 @@ struct StreamState {
     /** Bytes of a segment. */
     uint32_t mss = 0;
 
+    /** The kernel's instants are true to so much. */
+    sched::Nanos tick = sched::Nanos::millis(10);
     /* Ago. `since_sent` counts data alone, and what is sent again too. */
     sched::Nanos since_ack, since_sent, since_received;
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace fuselink::tcp_socket {
@@ -40,6 +41,21 @@ bool is_tcp(int fd)
     socklen_t length   = sizeof(protocol);
     return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) == 0 &&
            protocol == IPPROTO_TCP;
+}
+
+/* TCP's instants are in the kernel's ticks of 1 to 10 ms, told in milliseconds. */
+sched::Nanos kernel_tick()
+{
+    static const sched::Nanos tick = [] {
+        timespec resolution{};
+        return clock_getres(CLOCK_MONOTONIC_COARSE, &resolution) == 0 &&
+                       resolution.tv_sec == 0 ?
+                   std::clamp(sched::Nanos(resolution.tv_nsec),
+                              sched::Nanos::millis(1), sched::Nanos::millis(10)) +
+                       sched::Nanos::millis(1) :
+                   StreamState().tick;
+    }();
+    return tick;
 }
 
 } // namespace
@@ -94,6 +110,7 @@ bool look(int fd, StreamState &state)
     state.retransmits    = info.tcpi_retransmits;
     state.backoff        = info.tcpi_backoff;
     state.probes         = info.tcpi_probes;
+    state.tick           = kernel_tick();
     state.since_ack      = Nanos::millis(info.tcpi_last_ack_recv);
     state.since_sent     = Nanos::millis(info.tcpi_last_data_sent);
     state.since_received = Nanos::millis(info.tcpi_last_data_recv);

@@ -399,10 +399,13 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     }
     sched::StallView view;
     view.now           = now;
+    view.tick          = state.tick;
     view.in_flight     = state.segments != 0;
-    view.much          = state.in_flight().count() > 2 * uint64_t{state.mss};
+    /* Linux: tcp_rcv_established(), __tcp_ack_snd_check(). */
+    view.much          = state.in_flight().count() > state.mss;
     view.first         = state.acked == 0;
     view.acked_at      = stream.watch->acked_at;
+    view.asked_at      = stream.path == nullptr ? stream.watch->probed_at : sched::Nanos();
     view.sent_at       = now - state.since_sent;
     view.rtt           = state.rtt;
     view.rtt_deviation = state.rtt_deviation;

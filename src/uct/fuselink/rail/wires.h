@@ -109,7 +109,7 @@ public:
     /** The other end says so. That is believed, unless something came lately. */
     bool may_be_silent(const Wire &wire, sched::Nanos now) const
     {
-        return now - heard_at(wire, now) >= sched::StallClock::kDeadline / 2;
+        return now - heard_at(wire, now) >= kLately;
     }
     /** Another of the node has proved the wire silent, and nobody has heard of the other
      *  end since; or it was silent, and somebody has. */
@@ -147,6 +147,8 @@ private:
     /* and what was told long ago is no news. */
     static constexpr sched::Nanos kNews  = sched::Nanos::millis(500);
 
+    /* Something has come then. */
+    static constexpr sched::Nanos kLately = sched::Nanos::millis(17);
     /* As long as a process itself remembers what it lost, about. */
     static constexpr sched::Nanos kDrops = sched::Nanos::seconds(1);
 

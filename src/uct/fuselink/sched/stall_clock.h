@@ -12,6 +12,9 @@ namespace fuselink::sched {
 struct StallView {
     Nanos now;
 
+    /* The kernel's instants are true to so much, and waver by as much. */
+    Nanos tick = Nanos::millis(10);
+
     /* Its own. Acknowledgements are those that need no program at the other end: of
      * a kernel, or a NIC. */
     bool     in_flight = false; /* something sent is not acknowledged */
@@ -26,8 +29,9 @@ struct StallView {
     bool     drops   = false;   /* packets, all the time, as was found out before */
     bool     first   = false;   /* nothing that it has sent was ever acknowledged */
 
-    /* A probe of the caller's between the same two NICs. */
-    Nanos    probed_at, answered_at;
+    /* A probe of the caller's between the same two NICs; and a question over this
+     * connection, which the peer's program answers when it reads it. */
+    Nanos    probed_at, answered_at, asked_at;
 
     /* Of others: the last acknowledgement between the same two NICs, the last thing
      * that another path to the same peer has completed, and that the peer's program
@@ -44,16 +48,17 @@ struct StallView {
  * room. So silence is the absence of acknowledgements while something is in flight, not
  * of progress. Silence is Dead when all of these hold:
  *
- * - It has lasted for the deadline: 35 ms, or three round trips and four deviations
- *   where that is more, as in deep queues; or 200 ms for the first data, whose round
+ * - It has lasted for the deadline: 25 ms and a tick, or three round trips and four
+ *   deviations where that is more, as in deep queues; or 200 ms for the first data, whose round
  *   trip nobody has measured: it may meet a queue on either way that was not there when
  *   the kernels connected. The kernel's instants are true to a tick
  *   of 1 to 10 ms and waver by as much, so that an acknowledgement is new only if it
  *   is a tick later than the last one, and much shorter deadlines would measure ticks.
  *   And 40 ms more where a kernel may wait so long: it does with what comes alone,
  *   and with what its program does not read, which may be busy, or have no processor.
- *   Where more than two segments are in flight, and the program has answered
- *   something else in the second half, so that it reads, no kernel waits.
+ *   Where more than a segment is in flight, or the program was asked a question
+ *   there a round trip ago, and it has answered something else in the second half and
+ *   since then, so that it reads, there is nothing to wait for.
  * - It was watched. An observation counts for at most 8 ms: after a pause in which
  *   this process, or the whole machine, did not run, what has come meanwhile may be
  *   still to be processed.
@@ -63,7 +68,7 @@ struct StallView {
  *   packet). The caller's probe counts as one, so a lone connection needs it: from
  *   Suspect on the caller should send one, if there is a way between the two NICs
  *   that has room. Of independent losses of 1 in 1,000 two are 1 in a million, and
- *   each chance needs a connection on which nothing else passes for 35 ms.
+ *   each chance needs a connection on which nothing else passes for so long.
  * - Another path to the same peer has completed something in the second half of the
  *   silence: the peer's host is there. If all paths are silent, it may be the host, or
  *   this one; nothing is gained by giving up one after the other. That is for a
@@ -77,7 +82,7 @@ struct StallView {
  *   after six (12.6 s) else.
  *
  * With a round trip of up to 1 ms and a look every millisecond a wire that falls
- * silent under traffic is Dead 25 to 40 ms after its last acknowledgement if the
+ * silent under traffic is Dead 26 to 45 ms after its last acknowledgement if the
  * peer's program runs, and 65 to 80 if not. With a carrier that is gone, at once. Reads
  * no clock, allocates nothing.
  */
@@ -89,13 +94,12 @@ public:
         Dead
     };
 
-    static constexpr Nanos kDeadline   = Nanos::millis(35);
+    static constexpr Nanos kDeadline   = Nanos::millis(25);
     static constexpr Nanos kFirst      = Nanos::millis(200);
     static constexpr Nanos kDelayedAck = Nanos::millis(40);
     /* From when its program is known to run until it has looked at all that came. */
     static constexpr Nanos kReads      = Nanos::millis(8);
     static constexpr Nanos kMostStep   = Nanos::millis(8);
-    static constexpr Nanos kTick       = Nanos::millis(10);
     /* Two time-outs of a kernel's last so long, and these many. */
     static constexpr unsigned kTwo = 2, kMany = 6;
     static constexpr Nanos    kTwoTake = Nanos::millis(600);
@@ -122,7 +126,7 @@ public:
             waits_ = false;
             return Health::Fine;
         }
-        if (!waits_ || heard > begun_ + kTick) {
+        if (!waits_ || heard > begun_ + view.tick) {
             begin(view, heard);
         } else {
             silence_ = std::min(silence_ + step, view.now - begun_);
@@ -138,7 +142,7 @@ public:
     /** So long at least, and so long if the other kernel may wait. */
     static Nanos deadline(const StallView &view) noexcept
     {
-        return std::max(view.first ? kFirst : kDeadline,
+        return std::max(view.first ? kFirst : kDeadline + view.tick,
                         view.rtt * 3 + view.rtt_deviation * 4);
     }
     static Nanos longest(const StallView &view) noexcept
@@ -156,6 +160,7 @@ private:
         waits_   = true;
         silence_ = Nanos();
         second_  = Nanos();
+        from_    = Nanos();
         runs_    = Nanos();
     }
 
@@ -166,24 +171,28 @@ private:
     {
         const Nanos late = std::max(view.in_flight ? view.sent_at : Nanos(),
                                     is_probed ? view.probed_at : Nanos());
-        const Nanos from = std::max(begun_, heard) + kTick;
+        const Nanos from = std::max(begun_, heard) + view.tick;
         if (second_ < from) {
             second_ = late >= from ? late : Nanos();
         }
     }
 
-    /* It has answered something since so much is in flight, in the second half. */
+    /* It has answered something since so much is in flight, or since it could hear a
+     * question, in the second half. What it says takes half of a round trip, and so does
+     * the question. */
     void note_program(const StallView &view) noexcept
     {
-        if (!view.much) {
-            much_since_ = runs_ = Nanos();
+        const bool asked = view.asked_at > begun_;
+        if (!view.much && !asked) {
+            from_ = runs_ = Nanos();
             return;
         }
-        if (much_since_ == Nanos()) {
-            much_since_ = view.now;
+        if (from_ == Nanos()) {
+            from_ = view.much ? view.now :
+                                view.asked_at + view.rtt + view.rtt_deviation * 4;
         }
         if (runs_ == Nanos() &&
-            view.program_at >= std::max(begun_ + deadline(view) / 2, much_since_)) {
+            view.program_at >= std::max(begun_ + deadline(view) / 2, from_)) {
             runs_ = view.program_at;
         }
     }
@@ -195,10 +204,9 @@ private:
             return Health::Fine;
         }
         const Nanos half   = begun_ + limit / 2;
-        const bool  prompt = view.much && runs_ != Nanos() &&
-                             view.now - runs_ >= kReads;
+        const bool  prompt = runs_ != Nanos() && view.now - runs_ >= kReads;
         const Nanos wait   = prompt ? limit : longest(view);
-        const Nanos answer = view.rtt * 2 + view.rtt_deviation * 4 + kTick;
+        const Nanos answer = view.rtt * 2 + view.rtt_deviation * 4 + view.tick;
         const bool  twice  = second_ != Nanos() && view.now - second_ >= answer;
         if (silence_ < wait || !twice || view.peer_done_at < half) {
             return Health::Suspect;
@@ -248,8 +256,8 @@ private:
     bool  waits_ = false;
     Nanos last_look_, begun_, silence_;
     Nanos second_;     /* when that packet left, or probe; 0: none has */
-    Nanos much_since_; /* as StallView::much says; 0: is not */
-    Nanos runs_;       /* the peer's program does, since then; 0: is not known */
+    Nanos from_;       /* its program would be heard by what it reads; 0: would not */
+    Nanos runs_;       /* it does, since then; 0: is not known */
     Nanos shut_since_; /* a probe of a shut window is not answered since; 0: is */
     Nanos unanswered_; /* for so long more than one, as far as somebody looked */
 };
