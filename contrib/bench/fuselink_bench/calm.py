@@ -35,7 +35,7 @@ def _parser():
     def names(option, accepted, what):
         parser.add_argument(option, metavar="A,B,...",
                             help=f"only these {what}: "
-                            + ", ".join(map(str, accepted)))
+                            + ", ".join(map(str, accepted)).replace("%", "%%"))
 
     def number(option, default, what, kind=float):
         parser.add_argument(option, type=kind, default=default, metavar="N",

@@ -84,4 +84,13 @@ def a_cut_is_an_alarm(hosts):
            job.result["warnings"])
 
 
-CASES = [what_is_an_alarm, calm_jobs, a_cut_is_an_alarm]
+def helps(hosts):
+    """Each part of contrib/bench/run says what its options are."""
+    for words in ([], ["sizes"], ["failure"], ["calm"]):
+        done = subprocess.run([hosts.source / "contrib/bench/run", *words, "--help"],
+                              capture_output=True, text=True, timeout=60, check=False)
+        expect(done.returncode == 0 and done.stdout.startswith("usage: "), words,
+               *vars(done).values())
+
+
+CASES = [what_is_an_alarm, calm_jobs, a_cut_is_an_alarm, helps]
