@@ -79,6 +79,29 @@ std::shared_ptr<board::Segment> zeroed()
 
 } // namespace
 
+void board::Seat::bind(const CpuSet &set)
+{
+    for (unsigned word = 0; word < kCpuWords; ++word) {
+        uint64_t bits = 0;
+        for (unsigned i = 0; i < 64; ++i) {
+            bits |= uint64_t{set[word * 64 + i]} << i;
+        }
+        cpus[word].store(bits, kRelaxed);
+    }
+}
+
+CpuSet board::Seat::bound() const
+{
+    CpuSet set;
+    for (unsigned word = 0; word < kCpuWords; ++word) {
+        const uint64_t bits = cpus[word].load(kRelaxed);
+        for (unsigned i = 0; bits != 0 && i < 64; ++i) {
+            set[word * 64 + i] = bits >> i & 1;
+        }
+    }
+    return set;
+}
+
 void board::Health::write(const NicHealth &health)
 {
     state.store(static_cast<uint64_t>(health.state), kRelaxed);
@@ -195,6 +218,17 @@ bool Board::present(unsigned seat) const
 {
     return segment_->seats[seat].state.load(std::memory_order_acquire) ==
            board::kSeatTaken;
+}
+
+CpuSet Board::bound_cpus() const
+{
+    CpuSet all;
+    for (unsigned seat = 0; seat < seats_used(); ++seat) {
+        if (present(seat)) {
+            all |= segment_->seats[seat].bound();
+        }
+    }
+    return all;
 }
 
 /* Whoever calls owns the seat, or has taken it from one who is gone. */

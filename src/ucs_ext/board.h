@@ -2,6 +2,7 @@
 #ifndef FUSELINK_UCS_EXT_BOARD_H
 #define FUSELINK_UCS_EXT_BOARD_H
 
+#include "cpus.h"
 #include "nic_health.h"
 #include "processes.h"
 #include "shared_segment.h"
@@ -95,6 +96,9 @@ public:
     ~Board();
     Board(const Board &)            = delete;
     Board &operator=(const Board &) = delete;
+
+    /** The CPUs to which somebody with a seat is bound. */
+    CpuSet bound_cpus() const;
 
     /* --- for people who look; these allocate --- */
 

@@ -3,6 +3,7 @@
 #define FUSELINK_UCS_EXT_BOARD_LAYOUT_H
 
 #include "board.h"
+#include "cpus.h"
 #include "shared_segment.h"
 
 #include <algorithm>
@@ -30,9 +31,10 @@ inline constexpr unsigned kNics  = 64; /* one bit each in Seat::nics */
 inline constexpr unsigned kSeats = 512;
 inline constexpr unsigned kWires = 4096;
 inline constexpr unsigned kNameWords = 4;
+inline constexpr unsigned kCpuWords  = CpuSet().size() / 64;
 
 /* Another layout has another magic, and so another segment. */
-inline constexpr uint64_t kMagic = 0x66756c42'00000003; /* "fulB", version */
+inline constexpr uint64_t kMagic = 0x66756c42'00000004; /* "fulB", version */
 
 /* A NIC of a network namespace. Entered by whoever uses it first, and only replaced
  * when nobody uses it and room is needed. */
@@ -52,6 +54,10 @@ struct alignas(64) Seat {
     Word job;    /* what it belongs to, for people who look */
     Word rank;   /* priority of the job, 0 to 2 */
     Word name[2];
+    Word cpus[kCpuWords]; /* bit per CPU to which its process is bound; none: it is not */
+
+    void   bind(const CpuSet &cpus);
+    CpuSet bound() const;
 };
 
 enum SeatState : uint64_t {
@@ -132,7 +138,7 @@ struct Segment {
     Wire wires[kWires];
 };
 
-static_assert(sizeof(Nic) == 64 && sizeof(Seat) == 128 && sizeof(Cell) == 64 &&
+static_assert(sizeof(Nic) == 64 && sizeof(Seat) == 256 && sizeof(Cell) == 64 &&
               sizeof(Health) == 128);
 
 } // namespace fuselink::board

@@ -78,6 +78,7 @@ void BoardSeat::enter(int64_t now)
     seat.stamp.store(static_cast<uint64_t>(now), kRelaxed);
     seat.nics.store(0, kRelaxed);
     seat.direct.store(0, kRelaxed);
+    seat.bind({});
     seat.state.store(board::kSeatTaken, std::memory_order_release);
 }
 
@@ -125,6 +126,13 @@ void BoardSeat::own(int nic)
     }
     own_ |= uint64_t{1} << nics_[static_cast<size_t>(nic)];
     board_->segment_->seats[index_].direct.store(own_, kRelaxed);
+}
+
+void BoardSeat::bind(const CpuSet &cpus)
+{
+    if (!lost_) {
+        board_->segment_->seats[index_].bind(cpus);
+    }
 }
 
 unsigned BoardSeat::place() const

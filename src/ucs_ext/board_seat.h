@@ -3,6 +3,7 @@
 #define FUSELINK_UCS_EXT_BOARD_SEAT_H
 
 #include "board.h"
+#include "cpus.h"
 
 #include <vector>
 
@@ -47,6 +48,9 @@ public:
     /** Says that the NIC is this engine's own: others leave it when we use
      *  it. */
     void own(int nic);
+
+    /** The process is bound to these CPUs; none: it is not. */
+    void bind(const CpuSet &cpus);
 
     /** How many seats before ours are of the same job: a process's place among
      *  its siblings, to spread by. */

@@ -75,6 +75,8 @@ struct Facts {
     std::string node_messages; /* transport for peers of this node; empty: the
                                   rails */
     std::string node_bulk;
+    bool        thread = false; /* data moves while the program computes, */
+    std::string thread_why;     /* as that was decided so: continues a sentence */
     bool        board = false; /* one of this user is in use */
     std::vector<std::string> notes; /* what the transport has warned of */
 };

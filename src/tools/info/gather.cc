@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "gather.h"
 
+#include "../../ucs_ext/progress_choice.h"
 #include "../../ucs_ext/topology/machine.h"
 #include "../top/reading.h"
 #include "dry_run.h"
@@ -191,6 +192,19 @@ void add_load(Facts &facts)
     }
 }
 
+void add_progress(const Transport &transport, const Engine &engine, Facts &facts)
+{
+    std::string mode;
+    transport.setting("PROGRESS", mode);
+    Cpus &cpus       = Cpus::real();
+    facts.thread     = engine.settings().deputy;
+    facts.thread_why = "UCX_FUSELINK_PROGRESS=" + mode;
+    if (mode == "auto") {
+        facts.thread_why += ", " +
+                            choose_progress(cpus, std::max(cpus.launched(), 1u)).why;
+    }
+}
+
 void leave_out(const LeftOuts &ports, Facts &facts)
 {
     for (const auto &one : ports) {
@@ -248,6 +262,7 @@ bool gather(Facts &facts, std::string &error)
         leave_out(engine.left_out(), facts);
         add_rails(engine, facts);
         add_examples(engine, facts);
+        add_progress(transport, engine, facts);
         add_load(facts);
     }
     if (ok) {

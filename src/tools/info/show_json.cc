@@ -56,6 +56,8 @@ std::string show_json(const Facts &facts)
     json.begin_object().field("fuselink", FUSELINK_VERSION);
     json.field("ucx", FUSELINK_UCX_VERSION).field("host", facts.host);
     json.field("cpus", facts.cpus).field("policy", facts.policy);
+    json.key("progress").begin_object().field("thread", facts.thread);
+    json.field("why", facts.thread_why).end_object();
     json.field("board", facts.board).key("rails").begin_array();
     for (const auto &rail : facts.rails) {
         add_rail(json, rail);

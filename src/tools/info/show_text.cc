@@ -146,6 +146,10 @@ std::string show_text(const Facts &facts)
                 "Peers of this node: " + facts.node_messages + ", bulk data " +
                     (facts.node_bulk.empty() ? "as messages" :
                                                facts.node_bulk) + ".\n";
+    text += std::string("Data moves ") +
+            (facts.thread ? "while the program computes, too" :
+                            "in the program's calls only") +
+            " (" + facts.thread_why + ").\n";
     text += facts.board ? "" :
             "Nobody is on the load board of this user.\n";
     text += examples(facts) + missing(facts) + show_gpus_text(facts) +

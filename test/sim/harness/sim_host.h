@@ -6,6 +6,7 @@
 #include "../uct/stream_control.h"
 #include "host/host.h"
 #include "registry/relay_registry.h"
+#include "sim_cpus.h"
 
 #include <map>
 
@@ -67,6 +68,7 @@ public:
     uint64_t     network_signature() override;
     uint64_t     job() override { return 1; }
     Processes   &processes() override { return memory_.processes; }
+    Cpus        &cpus() override { return cpus_; }
     Network     &network() override { return *this; }
     StreamControl &streams() override { return streams_; }
     std::unique_ptr<Carrier> watch_carrier(std::string &error) override;
@@ -107,6 +109,7 @@ private:
     NodeMemory &memory_;
     Random      secrets_;
     SimStreamControl streams_;
+    SimCpus     cpus_;
     std::vector<SimWork *> works_;
     bool                   working_ = false;
 };

@@ -59,6 +59,21 @@ def settings(hosts):
     expect([round(speed, 3) for speed in speeds] == [1, 0.5, 1, 1], speeds)
 
 
+def progress(hosts):
+    """Who moves data while a program computes, and why."""
+    name, words = "UCX_FUSELINK_PROGRESS", "while the program computes, too"
+    for mode, thread in (("caller", False), ("thread", True), ("auto", True)):
+        said = _facts(hosts, env={name: mode})["progress"]
+        expect(said["thread"] == thread
+               and said["why"].startswith(f"{name}={mode}"), mode, said)
+        status, text, err = hosts.run(0, hosts.tools / "fuselink_info",
+                                      env={**_NICS, name: mode})
+        expect(status == 0 and (words in text) == thread and said["why"] in text,
+               mode, text, err)
+    many = _facts(hosts, env={name: "auto", "MPI_LOCALNRANKS": "100000"})["progress"]
+    expect(not many["thread"] and "100000 processes" in many["why"], many)
+
+
 def examples(hosts):
     """Transfers as the policies divide them."""
     for policy in ("finish", "stripe", "auto"):
@@ -252,5 +267,5 @@ def others(hosts):
     expect(len(after["processes"]) == 2, after["processes"])
 
 
-CASES = [rails, settings, examples, standby, refusals, preloaded, no_rails,
+CASES = [rails, settings, progress, examples, standby, refusals, preloaded, no_rails,
          distances, topology_file, topology_errors, others]

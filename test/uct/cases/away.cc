@@ -3,10 +3,14 @@
 /* Programs that compute and do not call, with a thread that moves their data meanwhile
  * (UCX_FUSELINK_PROGRESS=thread). */
 
+#include "../../../src/ucs_ext/cpus.h"
 #include "../stack/link.h"
 #include "cases.h"
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <unistd.h>
 
 namespace fltest {
@@ -29,8 +33,9 @@ bool is_there(const Memory &memory, unsigned seed)
     return memcmp(memory.data(), wanted.data(), kSize) == 0;
 }
 
-/* A put arrives although neither side calls, and its completion comes from a call. */
-void put(Session &session)
+/* A put arrives although neither side calls, and its completion comes from a call.
+ * look() while the interface is still there. */
+template <typename Look> void put_and(Session &session, Look &&look)
 {
     Channel channel = session.connection();
     Link link(channel, {.memory = kSize});
@@ -46,7 +51,13 @@ void put(Session &session)
         compute();
         REQUIRE(is_there(link.memory(), 1), "the data has not come meanwhile");
     }
+    look();
     link.meet();
+}
+
+void put(Session &session)
+{
+    put_and(session, [] {});
 }
 
 /* A get is served by a program that does not call. */
@@ -98,6 +109,40 @@ void messages(Session &session)
     link.meet();
 }
 
+/* The CPUs of the thread that moves data; none if there is no such thread. */
+fuselink::CpuSet cpus_of_deputy()
+{
+    for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream name(task.path() / "comm"), status(task.path() / "status");
+        std::string   line;
+        std::getline(name, line);
+        while (line == "fuselink-deputy" && std::getline(status, line)) {
+            constexpr std::string_view kWord = "Cpus_allowed_list:\t";
+            if (line.starts_with(kWord)) {
+                return fuselink::cpus_in(std::string_view(line).substr(kWord.size()));
+            }
+            line = "fuselink-deputy";
+        }
+    }
+    return {};
+}
+
+/* The thread of a program that is bound to a CPU works beside it, if there is another. */
+void beside(Session &session)
+{
+    fuselink::Cpus        &cpus = fuselink::Cpus::real();
+    const fuselink::CpuSet before = cpus.own(), all = cpus.allowed();
+    fuselink::CpuSet       one;
+    one.set(before._Find_first());
+    REQUIRE(cpus.bind(one), "the program is not bound");
+    fuselink::CpuSet there;
+    put_and(session, [&] { there = cpus_of_deputy(); });
+    cpus.bind(before);
+    REQUIRE(there == (all == one ? one : all & ~one),
+            "the thread has %zu CPUs of %zu, %s among them the program's", there.count(),
+            all.count(), (there & one).any() ? "and" : "not");
+}
+
 } // namespace
 
 std::vector<Case> away_cases()
@@ -105,9 +150,11 @@ std::vector<Case> away_cases()
     std::vector<Case> cases;
     for (auto [name, run] : {std::pair<const char *, void (*)(Session &)>{"put", put},
                              {"get", get},
-                             {"messages", messages}}) {
+                             {"messages", messages},
+                             {"beside", beside}}) {
         Case one{std::string("rails.away.") + name, run, run};
-        one.settings = {{Side::Both, "UCX_FUSELINK_PROGRESS", "thread"}};
+        one.settings = {{Side::Both, "UCX_FUSELINK_PROGRESS",
+                         run == beside ? "auto" : "thread"}};
         cases.push_back(one);
     }
     return cases;

@@ -55,6 +55,27 @@ TEST(Board, OthersAreSeenAndOneselfIsNot)
     EXPECT_EQ(c.load(0).completed, 600u);
 }
 
+/* Of whoever has a seat, and of the one before not any more. */
+TEST(Board, SaysWhereProcessesAreBound)
+{
+    CpuSet first, last;
+    first.set(0).set(63);
+    last.set(64).set(CpuSet().size() - 1);
+    auto board = Board::make_private();
+    EXPECT_TRUE(board->bound_cpus().none());
+    Someone a(board), b(board);
+    EXPECT_TRUE(board->bound_cpus().none());
+    a.seat->bind(first);
+    b.seat->bind(last);
+    EXPECT_EQ(board->bound_cpus(), first | last);
+    a.seat.reset();
+    EXPECT_EQ(board->bound_cpus(), last);
+    Someone c(board); /* has the seat of `a` */
+    EXPECT_EQ(board->bound_cpus(), last);
+    b.seat->bind({});
+    EXPECT_TRUE(board->bound_cpus().none());
+}
+
 /* Who sent a moment ago is a user; who did not long ago still shares the NIC. */
 TEST(Board, SharersAreRememberedLongerThanUsers)
 {

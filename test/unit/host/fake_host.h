@@ -6,6 +6,7 @@
 #include "registry/relay_registry.h"
 
 #include <cstring>
+#include <limits>
 
 /** Processes whose life is what a test says; all of one space. */
 class FakeProcesses final : public fuselink::Processes {
@@ -32,6 +33,35 @@ private:
     uint64_t self_;
 };
 
+/** CPUs of which a test says everything. */
+class FakeCpus final : public fuselink::Cpus {
+public:
+    using CpuSet = fuselink::CpuSet;
+
+    CpuSet   own() override { return bound; }
+    CpuSet   allowed() override { return all; }
+    CpuSet   with_siblings(const CpuSet &cpus) override
+    {
+        return cpus | (cpus << siblings_at) | (cpus >> siblings_at);
+    }
+    CpuSet   near(const CpuSet &cpus) override
+    {
+        return (cpus & node).any() ? node : ~node;
+    }
+    double   quota() override { return time; }
+    bool     bind(const CpuSet &cpus) override
+    {
+        bound = cpus;
+        return true;
+    }
+    unsigned launched() override { return processes; }
+
+    CpuSet   bound{0xff}, all{0xff}, node{0xff};
+    size_t   siblings_at = CpuSet().size(); /* none are any's */
+    double   time        = std::numeric_limits<double>::infinity();
+    unsigned processes   = 0;
+};
+
 /** A process of which a test says everything. What it cannot say there is not:
  *  network(), streams() and shared memory. */
 class FakeHost final : public fuselink::Host {
@@ -53,6 +83,7 @@ public:
     uint64_t network_signature() override { return 1; }
     uint64_t job() override { return 1; }
     fuselink::Processes &processes() override { return people; }
+    fuselink::Cpus      &cpus() override { return processors; }
     fuselink::Network   &network() override { abort(); }
     fuselink::StreamControl &streams() override { abort(); }
     std::unique_ptr<fuselink::Carrier>
@@ -97,6 +128,7 @@ public:
 
     fuselink::sched::Nanos time = fuselink::sched::Nanos::seconds(100);
     FakeProcesses          people;
+    FakeCpus               processors;
     unsigned               asked = 0; /* for random bytes */
     uint32_t               last  = 0;
 };

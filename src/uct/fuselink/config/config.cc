@@ -8,7 +8,7 @@ namespace {
 
 const char *connect_modes[] = {"auto", "iface", "ep", nullptr};
 const char *priorities[]    = {"low", "normal", "high", nullptr};
-const char *progress_modes[] = {"caller", "thread", nullptr};
+const char *progress_modes[] = {"caller", "thread", "auto", nullptr};
 
 } // namespace
 
@@ -187,7 +187,8 @@ ucs_config_field_t iface_config_table[] = {
     {"PROGRESS", "caller",
      "Who moves data while the program computes: 'caller' nobody, it moves in\n"
      "the program's calls; 'thread' a thread of fuselink's, which needs some of\n"
-     "a processor then, and nothing while the program calls.",
+     "a processor then, and nothing while the program calls; 'auto' a thread,\n"
+     "unless very many processes of the node share a processor.",
      offsetof(IfaceConfig, progress), UCS_CONFIG_TYPE_ENUM(progress_modes)},
 
     {nullptr, nullptr, nullptr, 0, {}}};

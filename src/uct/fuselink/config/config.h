@@ -47,7 +47,7 @@ struct IfaceConfig {
 };
 
 /* Values of IfaceConfig::progress. */
-enum ProgressMode { kProgressCaller, kProgressThread };
+enum ProgressMode { kProgressCaller, kProgressThread, kProgressAuto };
 
 /* Values of IfaceConfig::connect. */
 enum ConnectMode { kConnectAuto, kConnectIface, kConnectEp };

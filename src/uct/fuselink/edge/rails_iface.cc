@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "rails_iface.h"
 
+#include "../../../ucs_ext/progress_choice.h"
 #include "../config/config.h"
 #include "iface.h"
 #include "internal_ops.h"
@@ -154,10 +155,9 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
                               const uct_iface_params_t *params,
                               const uct_iface_config_t *tl_config)
 {
+    const auto    &config = *reinterpret_cast<const IfaceConfig *>(tl_config);
     EngineSettings settings;
-    ucs_status_t status =
-        read_settings(*reinterpret_cast<const IfaceConfig *>(tl_config),
-                      settings);
+    ucs_status_t   status = read_settings(config, settings);
     if (status != UCS_OK) {
         return status;
     }
@@ -183,6 +183,14 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     base_ready_ = true;
 
     Md &md  = Md::from(tl_md);
+    if (config.progress == kProgressAuto) {
+        Cpus      &cpus   = md.host().cpus();
+        const auto choice = choose_progress(cpus, std::max(cpus.launched(), 1u));
+        ucs_info("fuselink: data moves %s: %s",
+                 choice.thread ? "while the program computes, too" :
+                                 "in the program's calls only", choice.why.c_str());
+        settings.deputy = choice.thread;
+    }
     engine_ = std::make_unique<Engine>(md.host(), *this, md.regions(),
                                        md.nics(), settings);
     status  = engine_->open_rails(md.candidates(), tl_worker, params);

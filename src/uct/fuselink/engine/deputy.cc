@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "deputy.h"
 
+#include "../../../ucs_ext/progress_choice.h"
 #include "engine.h"
 
 #include <poll.h>
@@ -80,11 +81,31 @@ bool Deputy::step()
     const unsigned found = can ? work() : 0;
     naps_   = found != 0 ? 0 : naps_ + 1;
     asleep_ = can && naps_ > kNaps && engine_.sleep_away();
+    const bool places = found != 0 && now >= place_at_ && engine_.loads().bound().any();
+    const std::shared_ptr<Board> board = places ? engine_.loads().board() : nullptr;
     turns_.give_back();
+    if (places) {
+        place_at_ = now + kPlace;
+        place(board);
+    }
     const sched::Nanos then = host_.now();
     /* Of a program that sleeps, or has much to hear, nothing comes soon. */
     next_ = then + (asleep_ ? kAsleep : can ? kNap : kTickIdle);
     return found == kRounds && then - now > kMuch;
+}
+
+/* Outside of its turn: the kernel may be asked for many a file. */
+void Deputy::place(const std::shared_ptr<Board> &board)
+{
+    const CpuSet &own   = engine_.loads().bound();
+    const CpuSet  bound = board != nullptr ? board->bound_cpus() : CpuSet();
+    const CpuSet  best  = place_beside(host_.cpus(), own, bound | own);
+    if (best != place_) {
+        place_ = best;
+        ucs_debug("fuselink: data moves beside the program on %zu CPUs%s", best.count(),
+                  best == own ? ", its own: others are bound to the rest" : "");
+        host_.cpus().bind(best);
+    }
 }
 
 /* Returns in how many rounds there was something to do. */

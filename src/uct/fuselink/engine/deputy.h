@@ -21,6 +21,9 @@ class Engine;
  * it is to be called for meanwhile is held, HeldCalls).
  *
  * While the program is away and nothing happens, it sleeps until a NIC has something.
+ *
+ * Where the program is bound to CPUs, it works beside them (place_beside()): what the
+ * program computes on would be taken from it otherwise.
  */
 class Deputy final : private Background {
 public:
@@ -45,6 +48,7 @@ private:
 
     unsigned work();
     bool     present(sched::Nanos now);
+    void     place(const std::shared_ptr<Board> &board);
 
     /* A program that has not called for so long is away. One that polls calls more often
      * by a factor of 100, also where it shares its processor with few others. */
@@ -60,6 +64,8 @@ private:
     static constexpr sched::Nanos kNap    = sched::Nanos::millis(1);
     static constexpr unsigned     kNaps   = 8;
     static constexpr sched::Nanos kAsleep = sched::Nanos::millis(8);
+    /* Others may come and go: it is placed anew, if it works. */
+    static constexpr sched::Nanos kPlace = sched::Nanos::millis(1000);
     /* Rounds of a turn. If they take so long they move much, and there is more. */
     static constexpr unsigned     kRounds = 4;
     static constexpr sched::Nanos kMuch   = sched::Nanos::micros(400);
@@ -77,6 +83,8 @@ private:
     sched::Nanos called_;     /* it had called by then */
     sched::Nanos moved_;      /* the same, and had moved data */
     sched::Nanos next_;
+    sched::Nanos place_at_;
+    CpuSet       place_;      /* where it is bound to; none: where the process is */
     unsigned     naps_   = 0; /* in a row, after nothing */
     bool         asleep_  = false; /* until a NIC has something */
 };

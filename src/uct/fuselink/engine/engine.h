@@ -139,6 +139,7 @@ public:
     const PeerTable       &peers() const { return peers_; }
     const EngineSettings  &settings() const { return settings_; }
     Poller                &poller() { return poller_; }
+    const LoadView        &loads() const { return loads_; }
     /** Each call of the program's is inside of one. */
     Turns                 &turns() { return turns_; }
     /** What the program is to be called for. */

@@ -3,6 +3,7 @@
 #define FUSELINK_HOST_HOST_H
 
 #include "../../../ucs_ext/board.h"
+#include "../../../ucs_ext/cpus.h"
 #include "../../../ucs_ext/processes.h"
 #include "../../../ucs_ext/shared_segment.h"
 #include "../sched/units.h"
@@ -60,6 +61,8 @@ public:
 
     /** The processes of the node, this one among them. */
     virtual Processes &processes() = 0;
+    /** Its CPUs. */
+    virtual Cpus      &cpus() = 0;
     virtual Network   &network() = 0;
     /** The connections below endpoints of streams. */
     virtual StreamControl &streams() = 0;

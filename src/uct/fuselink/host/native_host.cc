@@ -61,6 +61,11 @@ uint64_t NativeHost::job()
     return job_number();
 }
 
+Cpus &NativeHost::cpus()
+{
+    return Cpus::real();
+}
+
 Processes &NativeHost::processes()
 {
     return Processes::real();

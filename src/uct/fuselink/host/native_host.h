@@ -18,6 +18,7 @@ public:
     uint64_t     network_signature() override;
     uint64_t     job() override;
     Processes   &processes() override;
+    Cpus        &cpus() override;
     Network     &network() override;
     StreamControl &streams() override;
     std::unique_ptr<Carrier> watch_carrier(std::string &error) override;

@@ -26,6 +26,10 @@ void LoadView::open(const ShareSettings &settings,
     settings_ = settings;
     limits_   = limits;
     by_place_ = by_place;
+    bound_    = host_.cpus().own(); /* of a thread of the program's */
+    if (bound_ == host_.cpus().allowed()) {
+        bound_.reset();
+    }
     for (const auto &rail : rails) {
         rails_.push_back(rail.get());
     }
@@ -72,6 +76,7 @@ void LoadView::sit()
                                             rail->speed(), 1e18)));
         rail->health.tell(this);
     }
+    seat_->bind(bound_);
     take_own_nics();
 }
 

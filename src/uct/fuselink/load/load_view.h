@@ -42,6 +42,9 @@ public:
     void open(const ShareSettings &settings, const sched::Limits &limits,
               const std::vector<std::unique_ptr<Rail>> &rails, bool by_place);
 
+    /** The CPUs to which the process is bound; none: it is not. */
+    const CpuSet &bound() const { return bound_; }
+
     /** The board; null without one. */
     const std::shared_ptr<Board> &board() const { return board_; }
 
@@ -87,6 +90,7 @@ private:
     Host                        &host_;
     ShareSettings                settings_;
     bool                         by_place_ = false;
+    CpuSet                       bound_;
     sched::Limits                limits_;
     std::shared_ptr<Board>       board_;
     std::unique_ptr<BoardSeat>   seat_;

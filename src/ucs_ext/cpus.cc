@@ -1,0 +1,183 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "cpus.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <pthread.h>
+#include <sched.h>
+#include <string>
+
+namespace fuselink {
+namespace {
+
+static_assert(CpuSet().size() == CPU_SETSIZE);
+
+CpuSet from_kernel(const cpu_set_t &cpus)
+{
+    CpuSet result;
+    for (size_t i = 0; i < result.size(); ++i) {
+        result[i] = CPU_ISSET(i, &cpus);
+    }
+    return result;
+}
+
+bool bind_thread(const CpuSet &cpus)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (size_t i = 0; i < cpus.size(); ++i) {
+        if (cpus[i]) {
+            CPU_SET(i, &set);
+        }
+    }
+    return sched_setaffinity(0, sizeof(set), &set) == 0;
+}
+
+CpuSet of_thread()
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? from_kernel(set) : CpuSet();
+}
+
+/* A thread that asks for all gets what its cgroup has, whichever version that is, and
+ * whatever its process is bound to. */
+void *ask_for_all(void *result)
+{
+    if (bind_thread(~CpuSet())) {
+        *static_cast<CpuSet *>(result) = of_thread();
+    }
+    return nullptr;
+}
+
+std::string line_of(const std::string &path)
+{
+    std::ifstream file(path);
+    std::string   line;
+    std::getline(file, line);
+    return line;
+}
+
+/* "QUOTA PERIOD" in microseconds, or "max PERIOD". */
+double quota_in(const std::string &line)
+{
+    double quota = 0, period = 0;
+    return sscanf(line.c_str(), "%lf %lf", &quota, &period) == 2 && quota > 0 &&
+                   period > 0 ?
+               quota / period : std::numeric_limits<double>::infinity();
+}
+
+class RealCpus final : public Cpus {
+public:
+    CpuSet own() override { return of_thread(); }
+
+    CpuSet allowed() override
+    {
+        CpuSet    result;
+        pthread_t thread;
+        if (pthread_create(&thread, nullptr, ask_for_all, &result) == 0) {
+            pthread_join(thread, nullptr);
+        }
+        return result;
+    }
+
+    CpuSet with_siblings(const CpuSet &cpus) override
+    {
+        CpuSet result = cpus;
+        for (size_t i = 0; i < cpus.size(); ++i) {
+            if (cpus[i]) {
+                result |= cpus_in(line_of("/sys/devices/system/cpu/cpu" +
+                                          std::to_string(i) +
+                                          "/topology/thread_siblings_list"));
+            }
+        }
+        return result;
+    }
+
+    CpuSet near(const CpuSet &cpus) override
+    {
+        CpuSet       result;
+        const CpuSet nodes = cpus_in(line_of("/sys/devices/system/node/online"));
+        for (size_t i = 0; i < nodes.size(); ++i) {
+            if (nodes[i]) {
+                const CpuSet node = cpus_in(line_of("/sys/devices/system/node/node" +
+                                                    std::to_string(i) + "/cpulist"));
+                result |= (node & cpus).any() ? node : CpuSet();
+            }
+        }
+        return result.any() ? result : ~CpuSet();
+    }
+
+    /* Of a container, whose own cgroup is the root of what it sees; and of a job's or a
+     * service's, each of whose parents may have a limit, too. */
+    double quota() override
+    {
+        constexpr std::string_view kUnified = "0::";
+        const std::string          root     = "/sys/fs/cgroup";
+        double        least = quota_in(line_of(root + "/cpu.max"));
+        std::ifstream file("/proc/self/cgroup");
+        for (std::string line; std::getline(file, line);) {
+            if (!line.starts_with(kUnified)) {
+                continue;
+            }
+            std::string group = line.substr(kUnified.size());
+            while (group.size() > 1) {
+                least = std::min(least, quota_in(line_of(root + group + "/cpu.max")));
+                group.resize(group.rfind('/'));
+            }
+        }
+        return least;
+    }
+
+    bool bind(const CpuSet &cpus) override { return bind_thread(cpus); }
+
+    unsigned launched() override
+    {
+        for (const char *name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                 "PALS_LOCAL_SIZE"}) {
+            const char *value = getenv(name);
+            unsigned    count = 0;
+            if (value != nullptr &&
+                std::from_chars(value, value + strlen(value), count).ec == std::errc()) {
+                return count;
+            }
+        }
+        return 0;
+    }
+};
+
+} // namespace
+
+CpuSet cpus_in(std::string_view list)
+{
+    CpuSet result;
+    while (!list.empty()) {
+        const size_t comma = std::min(list.find(','), list.size());
+        const char  *at    = list.data();
+        const char  *end   = at + comma;
+        size_t       first = 0;
+        auto         read  = std::from_chars(at, end, first);
+        size_t       last  = first;
+        if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-') {
+            read = std::from_chars(read.ptr + 1, end, last);
+        }
+        if (read.ec == std::errc()) {
+            for (size_t i = first; i <= std::min(last, result.size() - 1); ++i) {
+                result.set(i);
+            }
+        }
+        list.remove_prefix(std::min(comma + 1, list.size()));
+    }
+    return result;
+}
+
+Cpus &Cpus::real()
+{
+    static RealCpus cpus;
+    return cpus;
+}
+
+} // namespace fuselink

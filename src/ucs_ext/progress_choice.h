@@ -1,0 +1,38 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_UCS_EXT_PROGRESS_CHOICE_H
+#define FUSELINK_UCS_EXT_PROGRESS_CHOICE_H
+
+#include "cpus.h"
+
+#include <string>
+
+namespace fuselink {
+
+/** Who moves the data of a process while its program computes. */
+struct ProgressChoice {
+    bool        thread = false; /* of its own, beside the program */
+    std::string why;            /* for people: continues a sentence */
+};
+
+/**
+ * By whether there is CPU to be had. A thread looks now and then whether the program calls;
+ * what that costs is too much only where very many share a CPU. It works while the program
+ * does not call, and if CPUs are full it does then what has to be done later otherwise.
+ *
+ * @param processes of the node that do the same, this one included
+ */
+ProgressChoice choose_progress(Cpus &cpus, unsigned processes);
+
+/**
+ * Where such a thread is to run, if its process is bound to CPUs: on those to which no
+ * process is, of cores that nobody uses if there are any, and near its own if it has the
+ * choice. Its process's own where there is no other.
+ *
+ * @param own   those of the process
+ * @param bound of all processes that are bound, this one included
+ */
+CpuSet place_beside(Cpus &cpus, const CpuSet &own, const CpuSet &bound);
+
+} // namespace fuselink
+
+#endif

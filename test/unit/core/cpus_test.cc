@@ -1,0 +1,66 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "ucs_ext/cpus.h"
+
+#include <gtest/gtest.h>
+#include <string>
+#include <thread>
+
+namespace fuselink {
+namespace {
+
+CpuSet of(std::initializer_list<size_t> cpus)
+{
+    CpuSet set;
+    for (size_t cpu : cpus) {
+        set.set(cpu);
+    }
+    return set;
+}
+
+TEST(Cpus, AreReadAsTheKernelWritesThem)
+{
+    EXPECT_EQ(cpus_in(""), CpuSet());
+    EXPECT_EQ(cpus_in("0"), of({0}));
+    EXPECT_EQ(cpus_in("0-3,8"), of({0, 1, 2, 3, 8}));
+    EXPECT_EQ(cpus_in("5,7-8,1023"), of({5, 7, 8, 1023}));
+    EXPECT_EQ(cpus_in("0-1023"), ~CpuSet());
+}
+
+TEST(Cpus, NonsenseIsLeftOut)
+{
+    EXPECT_EQ(cpus_in("x,2,-,3-,4-y,,6"), of({2, 6}));
+    EXPECT_EQ(cpus_in("1024"), CpuSet());
+    EXPECT_EQ(cpus_in("1022-99999999999"), of({1022, 1023}));
+    EXPECT_EQ(cpus_in("99999999999999999999999999"), CpuSet());
+    EXPECT_EQ(cpus_in("7-5"), CpuSet());
+    for (unsigned seed = 0; seed < 10'000; ++seed) {
+        std::string text;
+        for (unsigned i = 0, state = seed; i < seed % 16; ++i) {
+            state = state * 1'103'515'245 + 12'345;
+            text += "0123456789-,"[(state >> 16) % 12];
+        }
+        cpus_in(text);
+    }
+}
+
+/* A thread may leave what it was bound to, but not what its cgroup has. */
+TEST(Cpus, AThreadIsBoundAndAllAreStillKnown)
+{
+    std::thread([] {
+        Cpus        &cpus = Cpus::real();
+        const CpuSet all  = cpus.allowed();
+        ASSERT_TRUE(all.any());
+        const CpuSet one = of({all._Find_first()});
+        ASSERT_TRUE(cpus.bind(one));
+        EXPECT_EQ(cpus.own(), one);
+        EXPECT_EQ(cpus.allowed(), all);
+        EXPECT_EQ(cpus.with_siblings(one) & one, one);
+        EXPECT_EQ(cpus.near(one) & one, one);
+        EXPECT_GT(cpus.quota(), 0);
+        EXPECT_FALSE(cpus.bind({}));
+        EXPECT_EQ(cpus.own(), one);
+    }).join();
+}
+
+} // namespace
+} // namespace fuselink

@@ -1,0 +1,75 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "ucs_ext/progress_choice.h"
+
+#include "../host/fake_host.h"
+
+#include <gtest/gtest.h>
+
+namespace fuselink {
+namespace {
+
+TEST(ProgressChoice, IsAThreadUnlessVeryManyShareACpu)
+{
+    FakeCpus cpus; /* 8 of them */
+    EXPECT_TRUE(choose_progress(cpus, 1).thread);
+    EXPECT_TRUE(choose_progress(cpus, 64).thread);
+    EXPECT_FALSE(choose_progress(cpus, 65).thread);
+    EXPECT_EQ(choose_progress(cpus, 1).why, "1 process, 8 CPUs");
+    EXPECT_EQ(choose_progress(cpus, 65).why, "65 processes, 8 CPUs");
+    cpus.all = CpuSet(1);
+    EXPECT_EQ(choose_progress(cpus, 4).why, "4 processes, 1 CPU");
+    EXPECT_FALSE(choose_progress(cpus, 9).thread);
+}
+
+TEST(ProgressChoice, ACgroupMayHaveTimeForFewer)
+{
+    FakeCpus cpus;
+    cpus.time = 0.5;
+    EXPECT_TRUE(choose_progress(cpus, 4).thread);
+    EXPECT_FALSE(choose_progress(cpus, 5).thread);
+    EXPECT_EQ(choose_progress(cpus, 5).why, "5 processes, 8 CPUs with time for 0.50");
+    cpus.time = 100;
+    EXPECT_EQ(choose_progress(cpus, 5).why, "5 processes, 8 CPUs");
+}
+
+/* Those of the process count where nobody says what its cgroup has. */
+TEST(ProgressChoice, NobodyHasToKnowTheCgroup)
+{
+    FakeCpus cpus;
+    cpus.all   = {};
+    cpus.bound = CpuSet(3);
+    EXPECT_TRUE(choose_progress(cpus, 16).thread);
+    EXPECT_FALSE(choose_progress(cpus, 17).thread);
+}
+
+TEST(ProgressChoice, IsBesideAllThatAreBound)
+{
+    FakeCpus cpus;
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x0f)), CpuSet(0xf0));
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet()), CpuSet(0xfe));
+    /* Nothing is left. */
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0xff)), CpuSet(0x01));
+    EXPECT_EQ(place_beside(cpus, CpuSet(0xff), CpuSet()), CpuSet(0xff));
+}
+
+TEST(ProgressChoice, IsOnACoreThatNobodyUses)
+{
+    FakeCpus cpus;
+    cpus.siblings_at = 4; /* 0 and 4 share a core */
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x03)), CpuSet(0xcc));
+    /* Better on the other half of one that is used than on none. */
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x0f)), CpuSet(0xf0));
+}
+
+TEST(ProgressChoice, IsNear)
+{
+    FakeCpus cpus;
+    cpus.node = CpuSet(0x0f);
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x01)), CpuSet(0x0e));
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x10), CpuSet(0x10)), CpuSet(0xe0));
+    /* But nearness is not all. */
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x0f)), CpuSet(0xf0));
+}
+
+} // namespace
+} // namespace fuselink
