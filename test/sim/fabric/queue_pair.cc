@@ -308,6 +308,7 @@ void QueuePair::done(const std::shared_ptr<PairWork> &work, bool well)
     if (well && worked_at == 0) {
         worked_at = world.time().now();
     }
+    has_carried = has_carried || (well && work->length > 0);
     iface->complete(shared_from_this(), work, well);
     if (held_ && !posted.empty()) {
         break_held();

@@ -71,6 +71,7 @@ struct QueuePair : std::enable_shared_from_this<QueuePair> {
                                later, and the other end is not told */
     bool       has_messages = false; /* not bulk data alone */
     bool       has_data = false;
+    bool       has_carried = false; /* data, and its program was told so */
     Instant    worked_at = 0; /* something came to its end for the first time */
     uint64_t   heard_from = 0; /* whose lane of messages it is, as they say; */
     uint8_t    heard_lane = 0; /* its number */

@@ -95,6 +95,9 @@ void Faults::happen(const Fault &fault)
     case F::BreakAny:
         break_connection(fault, false, kMicrosecond);
         break;
+    case F::BreakOwn:
+        break_own(fault, fault.amount);
+        break;
     case F::BreakNotice:
         world_.notice_to_hold = 1 + static_cast<unsigned>(fault.amount % 6);
         break;
@@ -356,6 +359,36 @@ bool Faults::break_pair(const Fault &fault, bool bulk_only)
         pair->late_by = 1 + fault.time % kLongestDelay;
     }
     return true;
+}
+
+/* One pair after the other, so many times in all, each when all that the process has have
+ * carried data: of several at once bytes would be blamed that happen to be on three. */
+void Faults::break_own(const Fault &fault, uint64_t times)
+{
+    constexpr Instant kPause = 20 * kMillisecond;
+    const Process    &process = *world_.processes()[fault.process];
+    std::vector<std::shared_ptr<QueuePair>> fit;
+    for (const auto &[number, pair] : world_.queue_pairs()) {
+        auto peer = pair->other();
+        if (&pair->process == &process && pair->has_carried &&
+            pair->fail_in == SIZE_MAX &&
+            pair->state == QueuePair::State::Connected && peer &&
+            peer->state == QueuePair::State::Connected && is_bulk(*pair, *peer)) {
+            fit.push_back(pair);
+        }
+    }
+    if (fit.size() == scenario_.nics) {
+        fit[times % fit.size()]->fail_in = 0;
+        world_.count(Count::BrokenOwn);
+        --times;
+    }
+    if (times != 0) {
+        world_.time().after(kPause, [this, &fault, times] {
+            if (!over_) {
+                break_own(fault, times);
+            }
+        });
+    }
 }
 
 /* They may lose each other, and who cannot be reached cannot be told that it was given

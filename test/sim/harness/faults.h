@@ -30,6 +30,7 @@ public:
     /** Whatever lasts is over, and nothing more happens. */
     void end();
     /** All connections of this process break. */
+    void break_own(const Fault &fault, uint64_t times);
     void break_all(Process &process);
     /** All endpoints are closed: what fuselink itself keeps is quiet, or will be
      *  when the NICs have given up what they have. */

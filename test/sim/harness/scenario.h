@@ -81,8 +81,10 @@ struct Fault {
         Unplug,                /* a NIC's cable, for a while */
         SilentNotice,          /* as BreakNotice, but the NIC falls silent */
         BreakLane,             /* a queue pair for messages, with puts or gets on it */
-        SilentAgain            /* a NIC, when it has a put, and once more when the
+        SilentAgain,           /* a NIC, when it has a put, and once more when the
                                   connection that was ended for it is made anew */
+        BreakOwn               /* a process's queue pairs for bulk data, one after the
+                                  other, so many in all: its NIC says so */
     };
 
     unsigned number  = 0;

@@ -137,6 +137,46 @@ void draw_unplugged(uint64_t seed, const Cuts &cuts, Scenario &s)
     slow_down(chance, s);
 }
 
+/* What breaks is found by who reads, again and again, and mended each time. */
+void draw_breaks_of_reader(uint64_t seed, const Cuts &cuts, Scenario &s)
+{
+    constexpr unsigned kBreaks = 6; /* of each NIC's pair, about */
+    Random chance(seed, 94);
+    if ((s.wires != Wires::Rc && s.wires != Wires::Mixed) || s.fair || s.none_reaches ||
+        !chance.one_in(24)) {
+        return;
+    }
+    s.leaves_in_order = s.leaves_at_once = false;
+    for (auto &script : s.scripts) {
+        script.clear();
+    }
+    auto say = [&, number = 0u](unsigned p, Kind kind, size_t length,
+                                Instant time) mutable {
+        Random own(s.seed, 95'000 + number);
+        Action action = draw_action(own, s, p);
+        action.number = number++;
+        action.peer   = 1 - p;
+        action.kind   = kind;
+        action.length = length;
+        action.time   = time;
+        add(cuts, action, p, s);
+    };
+    for (unsigned i = 0; i < 2 * kBreaks * s.nics; ++i) {
+        for (unsigned gets = 0; gets < 3; ++gets) {
+            say(0, Kind::GetZcopy, chance.between(64 << 10, 128 << 10), 0);
+        }
+        say(0, Kind::Flush, 0, 0);
+        say(0, Kind::Compute, 0, static_cast<Instant>(chance.between(50, 500)) *
+                                     kMillisecond);
+    }
+    Fault fault;
+    fault.kind   = Fault::Kind::BreakOwn;
+    fault.number = kMostNumbers;
+    fault.amount = kBreaks * s.nics;
+    s.faults.clear();
+    add_fault(cuts, fault, s);
+}
+
 void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s)
 {
     Random chance(seed, 93);

@@ -34,6 +34,11 @@ void draw_cut_off(uint64_t seed, const Cuts &cuts, Scenario &s);
  *  been given up, and is waited for. */
 void draw_unplugged(uint64_t seed, const Cuts &cuts, Scenario &s);
 
+/** In some with RDMA NICs one program reads from another, and what its NICs have breaks some
+ *  six times for each of them, one after the other: who is read from never sees that it
+ *  carries again. */
+void draw_breaks_of_reader(uint64_t seed, const Cuts &cuts, Scenario &s);
+
 /** In some, messages have the peer's program write, and what stands behind a fence must
  *  not overtake that, whether the program computes or not. */
 void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s);

@@ -70,6 +70,7 @@ void PathRecovery::break_path(Path &path, ucs_status_t status)
     path.planned        = 0;
     path.room.blocked   = path.room.retry = false;
     path.recovery.why   = status;
+    path.recovery.unused = path.pair && path.pair->ready() && path.chunks == 0;
     path.recovery.until = host_.now() + kEnd;
     ++broken_;
     ended_ = ended_ || (path.rail.traits().stream && !path.recovery.silent &&
@@ -225,11 +226,7 @@ void PathRecovery::begin_backoff(Path &path)
     Path::Recovery    &recovery = path.recovery;
     const bool         tried    = recovery.silent && !path.room.connected &&
                        path.rail.traits().stream;
-    /* A pair that the peer has found broken is for the peer to count: who only receives
-     * over it, or is read from, never sees that it carries again. */
-    const bool told = !path.rail.traits().stream &&
-                      recovery.why == UCS_ERR_CONNECTION_RESET;
-    path.state      = Path::State::Backoff;
+    path.state = Path::State::Backoff;
     if (!tried || now >= recovery.rests_until) {
         recovery.rests_until = now +
                                sched::Nanos::millis(
@@ -237,7 +234,9 @@ void PathRecovery::begin_backoff(Path &path)
                                                         kMostDoubles)) +
                                (tried ? StreamWatch::kUnanswered :
                                         sched::Nanos());
-        recovery.breaks += !told && recovery.breaks < kMostBreaks;
+        /* Else it is for the peer to count: who only receives over a pair, or is read
+         * from, never sees that it carries again. */
+        recovery.breaks += !recovery.unused && recovery.breaks < kMostBreaks;
     }
     recovery.until = tried ? std::min(recovery.rests_until, now + kPause) :
                              recovery.rests_until;
@@ -301,7 +300,7 @@ void PathRecovery::revive(sched::Nanos now)
             path->stream.watch         = {}; /* it is another connection */
             path->stream.watch.answers = path->stream.check.answers();
             path->stream.ends          = 0;
-            recovery.cancelled = recovery.broken = recovery.silent = false;
+            recovery.cancelled = recovery.broken = recovery.silent = recovery.unused = false;
             --broken_;
         }
     }
