@@ -220,13 +220,13 @@ bool Board::present(unsigned seat) const
            board::kSeatTaken;
 }
 
-CpuSet Board::bound_cpus() const
+Board::Bound Board::bound() const
 {
-    CpuSet all;
+    Bound all;
     for (unsigned seat = 0; seat < seats_used(); ++seat) {
-        if (present(seat)) {
-            all |= segment_->seats[seat].bound();
-        }
+        const CpuSet cpus = present(seat) ? segment_->seats[seat].bound() : CpuSet();
+        all.cpus  |= cpus;
+        all.seats += cpus.any();
     }
     return all;
 }

@@ -97,8 +97,12 @@ public:
     Board(const Board &)            = delete;
     Board &operator=(const Board &) = delete;
 
-    /** The CPUs to which somebody with a seat is bound. */
-    CpuSet bound_cpus() const;
+    /** The CPUs to which somebody with a seat is bound, and how many of them are. */
+    struct Bound {
+        CpuSet   cpus;
+        unsigned seats = 0;
+    };
+    Bound bound() const;
 
     /* --- for people who look; these allocate --- */
 

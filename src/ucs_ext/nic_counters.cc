@@ -76,11 +76,11 @@ std::optional<bool> read_nic_carrier(const std::string &port)
     bool          rdma  = colon != std::string::npos;
     std::ifstream file(rdma ? rdma_folder(port, colon) + "/state" :
                               "/sys/class/net/" + port + "/carrier");
-    int state; /* 0 or 1; of RDMA "4: ACTIVE" */
+    int state; /* 0 or 1; of RDMA "4: ACTIVE", "5: ACTIVE_DEFER" */
     if (!(file >> state)) {
         return {};
     }
-    return rdma ? state == 4 : state != 0;
+    return rdma ? state == 4 || state == 5 : state != 0;
 }
 
 } // namespace fuselink

@@ -35,16 +35,17 @@ ProgressChoice choose_progress(Cpus &cpus, unsigned processes)
     return choice;
 }
 
-CpuSet place_beside(Cpus &cpus, const CpuSet &own, const CpuSet &bound)
+CpuSet place_beside(Cpus &cpus, const CpuSet &own, const CpuSet &bound,
+                    unsigned count)
 {
     const CpuSet free = cpus.allowed() & ~bound & ~own;
-    if (free.none()) {
-        return own;
-    }
     const CpuSet idle = free & ~cpus.with_siblings(bound | own);
-    const CpuSet best = idle.any() ? idle : free;
-    const CpuSet near = best & cpus.near(own);
-    return near.any() ? near : best;
+    for (const CpuSet &best : {idle & cpus.near(own), idle, free & cpus.near(own), free}) {
+        if (best.count() >= std::max(count, 1u)) {
+            return best;
+        }
+    }
+    return own;
 }
 
 } // namespace fuselink

@@ -26,12 +26,15 @@ ProgressChoice choose_progress(Cpus &cpus, unsigned processes);
 /**
  * Where such a thread is to run, if its process is bound to CPUs: on those to which no
  * process is, of cores that nobody uses if there are any, and near its own if it has the
- * choice. Its process's own where there is no other.
+ * choice and those are as many as processes that are bound. Its process's own where there
+ * are fewer of all: who shares a CPU with many waits.
  *
  * @param own   those of the process
  * @param bound of all processes that are bound, this one included
+ * @param count how many of them there are
  */
-CpuSet place_beside(Cpus &cpus, const CpuSet &own, const CpuSet &bound);
+CpuSet place_beside(Cpus &cpus, const CpuSet &own, const CpuSet &bound,
+                    unsigned count);
 
 } // namespace fuselink
 

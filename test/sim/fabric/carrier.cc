@@ -50,7 +50,7 @@ bool SimCarrier::has(int ifindex, uint8_t, const std::array<uint8_t, 16> &) cons
     return ifindex > 0 && static_cast<size_t>(ifindex) <= plugged_.size();
 }
 
-bool SimCarrier::port_carries(const std::string &port) const
+std::optional<bool> SimCarrier::port_carries(const std::string &port) const
 {
     for (const Nic &nic : world_.nics(node_)) {
         if (nic.rdma_device == port) {
@@ -58,7 +58,7 @@ bool SimCarrier::port_carries(const std::string &port) const
             return nic.plugged;
         }
     }
-    return true;
+    return {};
 }
 
 void SimCarrier::raise(unsigned node)

@@ -62,18 +62,21 @@ TEST(Board, SaysWhereProcessesAreBound)
     first.set(0).set(63);
     last.set(64).set(CpuSet().size() - 1);
     auto board = Board::make_private();
-    EXPECT_TRUE(board->bound_cpus().none());
+    EXPECT_TRUE(board->bound().cpus.none());
     Someone a(board), b(board);
-    EXPECT_TRUE(board->bound_cpus().none());
+    EXPECT_TRUE(board->bound().cpus.none());
     a.seat->bind(first);
     b.seat->bind(last);
-    EXPECT_EQ(board->bound_cpus(), first | last);
+    EXPECT_EQ(board->bound().cpus, first | last);
+    EXPECT_EQ(board->bound().seats, 2u);
     a.seat.reset();
-    EXPECT_EQ(board->bound_cpus(), last);
+    EXPECT_EQ(board->bound().cpus, last);
     Someone c(board); /* has the seat of `a` */
-    EXPECT_EQ(board->bound_cpus(), last);
+    EXPECT_EQ(board->bound().cpus, last);
+    EXPECT_EQ(board->bound().seats, 1u);
     b.seat->bind({});
-    EXPECT_TRUE(board->bound_cpus().none());
+    EXPECT_EQ(board->bound().seats, 0u);
+    EXPECT_TRUE(board->bound().cpus.none());
 }
 
 /* Who sent a moment ago is a user; who did not long ago still shares the NIC. */

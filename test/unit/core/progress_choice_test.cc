@@ -45,30 +45,32 @@ TEST(ProgressChoice, NobodyHasToKnowTheCgroup)
 TEST(ProgressChoice, IsBesideAllThatAreBound)
 {
     FakeCpus cpus;
-    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x0f)), CpuSet(0xf0));
-    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet()), CpuSet(0xfe));
-    /* Nothing is left. */
-    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0xff)), CpuSet(0x01));
-    EXPECT_EQ(place_beside(cpus, CpuSet(0xff), CpuSet()), CpuSet(0xff));
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x0f), 4), CpuSet(0xf0));
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(), 0), CpuSet(0xfe));
+    /* Nothing is left, or not for all. */
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0xff), 8), CpuSet(0x01));
+    EXPECT_EQ(place_beside(cpus, CpuSet(0xff), CpuSet(), 0), CpuSet(0xff));
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x0f), 5), CpuSet(0x01));
 }
 
 TEST(ProgressChoice, IsOnACoreThatNobodyUses)
 {
     FakeCpus cpus;
     cpus.siblings_at = 4; /* 0 and 4 share a core */
-    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x03)), CpuSet(0xcc));
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x03), 2), CpuSet(0xcc));
     /* Better on the other half of one that is used than on none. */
-    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x0f)), CpuSet(0xf0));
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x0f), 4), CpuSet(0xf0));
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x07), 3), CpuSet(0xf8));
 }
 
 TEST(ProgressChoice, IsNear)
 {
     FakeCpus cpus;
     cpus.node = CpuSet(0x0f);
-    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x01)), CpuSet(0x0e));
-    EXPECT_EQ(place_beside(cpus, CpuSet(0x10), CpuSet(0x10)), CpuSet(0xe0));
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x01), 1), CpuSet(0x0e));
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x10), CpuSet(0x10), 1), CpuSet(0xe0));
     /* But nearness is not all. */
-    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x0f)), CpuSet(0xf0));
+    EXPECT_EQ(place_beside(cpus, CpuSet(0x01), CpuSet(0x0f), 4), CpuSet(0xf0));
 }
 
 } // namespace

@@ -105,12 +105,12 @@ public:
     uint8_t  remote() const { return lane_.remote; }
     /** Has one, or will have one soon. */
     bool     connected() const { return lane_.ep != nullptr || has(kConnecting); }
-    /** It has an endpoint that does no more than messages. */
     /** Nothing to other peers goes over the lane's end: dc has one for all. */
     bool     has_own_end() const
     {
         return lane_.rail->by_ep() || !lane_.rail->reads();
     }
+    /** It has an endpoint that does no more than messages. */
     bool     for_hellos() const { return lane_.rail->by_ep() && lane_.for_hellos; }
 
     /** The lane is one on which hellos go. Where that is not the rail's best,

@@ -84,9 +84,9 @@ bool Deputy::step()
     const bool places = found != 0 && now >= place_at_ && engine_.loads().bound().any();
     const std::shared_ptr<Board> board = places ? engine_.loads().board() : nullptr;
     turns_.give_back();
-    if (places) {
+    if (board != nullptr) { /* else nobody knows where others are */
         place_at_ = now + kPlace;
-        place(board);
+        place(*board);
     }
     const sched::Nanos then = host_.now();
     /* Of a program that sleeps, or has much to hear, nothing comes soon. */
@@ -95,11 +95,11 @@ bool Deputy::step()
 }
 
 /* Outside of its turn: the kernel may be asked for many a file. */
-void Deputy::place(const std::shared_ptr<Board> &board)
+void Deputy::place(const Board &board)
 {
-    const CpuSet &own   = engine_.loads().bound();
-    const CpuSet  bound = board != nullptr ? board->bound_cpus() : CpuSet();
-    const CpuSet  best  = place_beside(host_.cpus(), own, bound | own);
+    const CpuSet      &own   = engine_.loads().bound();
+    const Board::Bound bound = board.bound();
+    const CpuSet best = place_beside(host_.cpus(), own, bound.cpus | own, bound.seats);
     if (best != place_) {
         place_ = best;
         ucs_debug("fuselink: data moves beside the program on %zu CPUs%s", best.count(),

@@ -48,7 +48,7 @@ private:
 
     unsigned work();
     bool     present(sched::Nanos now);
-    void     place(const std::shared_ptr<Board> &board);
+    void     place(const Board &board);
 
     /* A program that has not called for so long is away. One that polls calls more often
      * by a factor of 100, also where it shares its processor with few others. */

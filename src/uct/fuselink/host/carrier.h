@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace fuselink {
@@ -44,10 +45,10 @@ public:
     virtual int holder(uint8_t                        family,
                        const std::array<uint8_t, 16> &address) const = 0;
 
-    /** That port of an RDMA device (DEVICE:PORT) is active, or nobody says. It asks the
-     *  device, which may take some 100 us: only where something is suspected. The
-     *  device's interface may be of another network namespace. */
-    virtual bool port_carries(const std::string &port) const = 0;
+    /** Whether that port of an RDMA device (DEVICE:PORT) is active; nothing if nobody
+     *  says. It asks the device, which may take some 100 us: only where something is
+     *  suspected. The device's interface may be of another network namespace. */
+    virtual std::optional<bool> port_carries(const std::string &port) const = 0;
 
     /** Readable when look() would hear something, pause or not. */
     virtual int event_fd() const = 0;

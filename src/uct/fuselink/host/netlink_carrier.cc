@@ -254,9 +254,9 @@ int NetlinkCarrier::holder(uint8_t                        family,
     return 0;
 }
 
-bool NetlinkCarrier::port_carries(const std::string &port) const
+std::optional<bool> NetlinkCarrier::port_carries(const std::string &port) const
 {
-    return read_nic_carrier(port).value_or(true);
+    return read_nic_carrier(port);
 }
 
 } // namespace fuselink

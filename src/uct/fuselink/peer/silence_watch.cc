@@ -448,7 +448,11 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
                   view.rtt.as_seconds() * 1e3, view.rtt_deviation.as_seconds() * 1e3,
                   static_cast<size_t>(state.in_flight().count()));
     }
-    if (dead && stream.wire != nullptr &&
+    /* Of a lane that was asked the answer may have come another way, without what its
+     * kernel would have told: only the lane moves. */
+    const bool proves = stream.path != nullptr || view.much ||
+                        stream.watch->clock.silence() > sched::StallClock::longest(view);
+    if (dead && proves && stream.wire != nullptr &&
         rails_.wires().may_be_silent(*stream.wire, now)) {
         rails_.wires().proved_silent(*stream.wire, now); /* for all on it */
     }

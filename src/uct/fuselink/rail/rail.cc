@@ -139,7 +139,8 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
 bool Rail::look_at(const Carrier &carrier)
 {
     if (is_port()) {
-        return carrier.port_carries(control_->device());
+        return carrier.port_carries(control_->device())
+            .value_or(this->carrier); /* its device may be gone */
     }
     if (net_.family != 0 && !carrier.has(ifindex_, net_.family, net_.bytes)) {
         const int holder = carrier.holder(net_.family, net_.bytes);

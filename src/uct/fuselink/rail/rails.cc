@@ -13,6 +13,8 @@ namespace {
 
 /* Between two questions to ports, each of which may take some 100 us. */
 constexpr sched::Nanos kPortPause = sched::Nanos::millis(20);
+/* For one that has no link for long. */
+constexpr sched::Nanos kLongestPortPause = sched::Nanos::millis(160);
 
 } // namespace
 
@@ -180,8 +182,10 @@ bool Rails::take_ports_due(sched::Nanos now)
                          return rail->is_port() && !rail->carrier;
                      });
     if (due) {
+        port_pause_   = suspected_ ? kPortPause :
+                                     std::min(port_pause_ * 2, kLongestPortPause);
         suspected_    = false;
-        ask_ports_at_ = now + kPortPause;
+        ask_ports_at_ = now + port_pause_;
     }
     return due;
 }

@@ -101,7 +101,7 @@ private:
     mutable bool     said_apart_ = false;
     bool             said_uneven_ = false; /* or is not to be said */
     bool             suspected_   = false; /* ports */
-    sched::Nanos     ask_ports_at_;
+    sched::Nanos     ask_ports_at_, port_pause_;
 };
 
 } // namespace fuselink

@@ -198,7 +198,7 @@ void ChunkTx::done(Chunk &chunk)
     staging_.release(chunk.staged);
     off_path(chunk, status == UCS_OK);
     if (status == UCS_OK) {
-        if (ucs_unlikely(path.recovery.breaks != 0) && path.usable()) {
+        if (ucs_unlikely(path.recovery.out) && path.usable()) {
             recovery_.carries_again(path);
         }
         if (serves) {

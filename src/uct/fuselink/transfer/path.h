@@ -59,6 +59,7 @@ struct Path {
         bool         broken = false; /* the rail said so */
         bool         silent = false; /* its wire is, as we found out */
         bool         cancelled = false;
+        bool         out = false; /* it broke, and has carried nothing since */
         bool         unused = false; /* it was a pair on which nothing of ours went */
         bool         had_link = true; /* when that was last looked at */
         unsigned     breaks = 0; /* in a row */

@@ -52,6 +52,7 @@ void PathRecovery::post_failed(Path &path, ucs_status_t status)
         connection_.fail(status);
     } else {
         break_path(path, status);
+        path.recovery.unused = false; /* it was to be used */
     }
 }
 
@@ -226,7 +227,12 @@ void PathRecovery::begin_backoff(Path &path)
     Path::Recovery    &recovery = path.recovery;
     const bool         tried    = recovery.silent && !path.room.connected &&
                        path.rail.traits().stream;
-    path.state = Path::State::Backoff;
+    path.state   = Path::State::Backoff;
+    recovery.out = true;
+    if (recovery.why == UCS_ERR_UNREACHABLE && path.has_link()) {
+        retry(path); /* its link is back by now */
+        return;
+    }
     if (!tried || now >= recovery.rests_until) {
         recovery.rests_until = now +
                                sched::Nanos::millis(
@@ -262,13 +268,23 @@ void PathRecovery::rest(Path &path)
     connection_.defer();
 }
 
+/* Where no other has a link, the NIC of a queue pair sends again for a while, which may be
+ * enough. What has one end for all peers (dc) is for its NIC to end. */
+bool PathRecovery::may_leave(const Path &path) const
+{
+    return path.rail.traits().stream ||
+           ((path.rail.by_ep() || !path.rail.reads()) &&
+            std::any_of(paths_.begin(), paths_.end(),
+                        [](const auto &one) { return one->has_link(); }));
+}
+
 void PathRecovery::on_carrier(Path &path)
 {
     if (path.has_link() == path.recovery.had_link) {
         return;
     }
     path.recovery.had_link = path.has_link();
-    if (!path.has_link() && path.state == Path::State::Ready) {
+    if (!path.has_link() && path.state == Path::State::Ready && may_leave(path)) {
         break_path(path, UCS_ERR_UNREACHABLE);
     } else if (path.has_link() && path.state == Path::State::Backoff) {
         path.recovery.breaks = 0;
@@ -326,6 +342,7 @@ bool PathRecovery::backs_off() const
 void PathRecovery::carries_again(Path &path)
 {
     path.recovery.breaks = 0;
+    path.recovery.out    = false;
     path.health.works(host_.now());
 }
 

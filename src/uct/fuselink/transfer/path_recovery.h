@@ -126,6 +126,7 @@ private:
     void advance(Path &path);
     void tear_down(Path &path);
     void begin_backoff(Path &path);
+    bool may_leave(const Path &path) const;
     static bool may_try(Path &path, sched::Nanos now);
     bool puts_ended(const Path &path) const;
     bool is_silent(const Path &path) const;

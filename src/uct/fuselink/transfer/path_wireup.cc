@@ -24,7 +24,7 @@ void PathWireup::leave_out(Path &path)
 /* The same. What is left of a pair of queue pairs ends at the peer, too. */
 void PathWireup::not_connected(Path &path, ucs_status_t status)
 {
-    if (path.recovery.breaks != 0 ||
+    if (path.recovery.out ||
         (path.pair && path.pair->ep() != nullptr)) {
         recovery_.break_path(path, status);
     } else {
