@@ -16,8 +16,9 @@ std::string counted(unsigned count, const std::string &what)
 
 } // namespace
 
-ProgressChoice choose_progress(Cpus &cpus, unsigned processes)
+ProgressChoice choose_progress(Cpus &cpus)
 {
+    const unsigned processes = std::max(cpus.launched(), 1u);
     const CpuSet allowed = cpus.allowed();
     const double quota   = cpus.quota();
     const auto   count   = static_cast<double>(

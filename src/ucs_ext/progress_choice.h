@@ -18,10 +18,9 @@ struct ProgressChoice {
  * By whether there is CPU to be had. A thread looks now and then whether the program calls;
  * what that costs is too much only where very many share a CPU. It works while the program
  * does not call, and if CPUs are full it does then what has to be done later otherwise.
- *
- * @param processes of the node that do the same, this one included
+ * The processes that the launcher has started do the same; where it says nothing, this one.
  */
-ProgressChoice choose_progress(Cpus &cpus, unsigned processes);
+ProgressChoice choose_progress(Cpus &cpus);
 
 /**
  * Where such a thread is to run, if its process is bound to CPUs: on those to which no

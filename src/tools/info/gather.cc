@@ -196,12 +196,10 @@ void add_progress(const Transport &transport, const Engine &engine, Facts &facts
 {
     std::string mode;
     transport.setting("PROGRESS", mode);
-    Cpus &cpus       = Cpus::real();
     facts.thread     = engine.settings().deputy;
     facts.thread_why = "UCX_FUSELINK_PROGRESS=" + mode;
     if (mode == "auto") {
-        facts.thread_why += ", " +
-                            choose_progress(cpus, std::max(cpus.launched(), 1u)).why;
+        facts.thread_why += ", " + choose_progress(Cpus::real()).why;
     }
 }
 

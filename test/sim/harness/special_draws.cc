@@ -8,25 +8,41 @@ namespace {
 
 using Kind = Action::Kind;
 
+/* Scripts from nothing, an action after the other, between the first two programs; all else
+ * of an action is drawn by its number and `base`. */
+class Sayer {
+public:
+    Sayer(uint64_t base, const Cuts &cuts, Scenario &s) : base_(base), cuts_(cuts), s_(s)
+    {
+        for (auto &script : s.scripts) {
+            script.clear();
+        }
+    }
+    void operator()(unsigned p, Kind kind, size_t length, Instant time)
+    {
+        Random own(s_.seed, base_ + number_);
+        Action action = draw_action(own, s_, p);
+        action.number = number_++;
+        action.peer   = 1 - p;
+        action.kind   = kind;
+        action.length = length;
+        action.time   = time;
+        add(cuts_, action, p, s_);
+    }
+
+private:
+    const uint64_t base_;
+    const Cuts    &cuts_;
+    Scenario      &s_;
+    unsigned       number_ = 0;
+};
+
 /* Gets of the first program from the second, which it cancels while they last, that
  * much later or a bit more. */
 void draw_cancelled_gets(Random &chance, Instant later, const Cuts &cuts, Scenario &s)
 {
     constexpr Instant kLook = kMillisecond / 2;
-    auto say = [&, number = 0u](unsigned p, Kind kind, size_t length,
-                                Instant time) mutable {
-        Random own(s.seed, 80'000 + number);
-        Action action = draw_action(own, s, p);
-        action.number = number++;
-        action.peer   = 1 - p;
-        action.kind   = kind;
-        action.length = length;
-        action.time   = time;
-        add(cuts, action, p, s);
-    };
-    for (auto &script : s.scripts) {
-        script.clear();
-    }
+    Sayer say(80'000, cuts, s);
     say(0, Kind::AmShort, 8, 0);
     say(0, Kind::Flush, 0, 0);
     say(0, Kind::Compute, 0, 5 * kMillisecond);
@@ -147,20 +163,7 @@ void draw_breaks_of_reader(uint64_t seed, const Cuts &cuts, Scenario &s)
         return;
     }
     s.leaves_in_order = s.leaves_at_once = false;
-    for (auto &script : s.scripts) {
-        script.clear();
-    }
-    auto say = [&, number = 0u](unsigned p, Kind kind, size_t length,
-                                Instant time) mutable {
-        Random own(s.seed, 95'000 + number);
-        Action action = draw_action(own, s, p);
-        action.number = number++;
-        action.peer   = 1 - p;
-        action.kind   = kind;
-        action.length = length;
-        action.time   = time;
-        add(cuts, action, p, s);
-    };
+    Sayer say(95'000, cuts, s);
     for (unsigned i = 0; i < 2 * kBreaks * s.nics; ++i) {
         for (unsigned gets = 0; gets < 3; ++gets) {
             say(0, Kind::GetZcopy, chance.between(64 << 10, 128 << 10), 0);

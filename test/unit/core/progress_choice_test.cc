@@ -8,28 +8,35 @@
 namespace fuselink {
 namespace {
 
+ProgressChoice chosen(FakeCpus &cpus, unsigned processes)
+{
+    cpus.processes = processes;
+    return choose_progress(cpus);
+}
+
 TEST(ProgressChoice, IsAThreadUnlessVeryManyShareACpu)
 {
     FakeCpus cpus; /* 8 of them */
-    EXPECT_TRUE(choose_progress(cpus, 1).thread);
-    EXPECT_TRUE(choose_progress(cpus, 64).thread);
-    EXPECT_FALSE(choose_progress(cpus, 65).thread);
-    EXPECT_EQ(choose_progress(cpus, 1).why, "1 process, 8 CPUs");
-    EXPECT_EQ(choose_progress(cpus, 65).why, "65 processes, 8 CPUs");
+    EXPECT_TRUE(chosen(cpus, 1).thread);
+    EXPECT_TRUE(chosen(cpus, 64).thread);
+    EXPECT_FALSE(chosen(cpus, 65).thread);
+    EXPECT_EQ(chosen(cpus, 1).why, "1 process, 8 CPUs");
+    EXPECT_EQ(chosen(cpus, 65).why, "65 processes, 8 CPUs");
+    EXPECT_EQ(chosen(cpus, 0).why, "1 process, 8 CPUs"); /* nobody says */
     cpus.all = CpuSet(1);
-    EXPECT_EQ(choose_progress(cpus, 4).why, "4 processes, 1 CPU");
-    EXPECT_FALSE(choose_progress(cpus, 9).thread);
+    EXPECT_EQ(chosen(cpus, 4).why, "4 processes, 1 CPU");
+    EXPECT_FALSE(chosen(cpus, 9).thread);
 }
 
 TEST(ProgressChoice, ACgroupMayHaveTimeForFewer)
 {
     FakeCpus cpus;
     cpus.time = 0.5;
-    EXPECT_TRUE(choose_progress(cpus, 4).thread);
-    EXPECT_FALSE(choose_progress(cpus, 5).thread);
-    EXPECT_EQ(choose_progress(cpus, 5).why, "5 processes, 8 CPUs with time for 0.50");
+    EXPECT_TRUE(chosen(cpus, 4).thread);
+    EXPECT_FALSE(chosen(cpus, 5).thread);
+    EXPECT_EQ(chosen(cpus, 5).why, "5 processes, 8 CPUs with time for 0.50");
     cpus.time = 100;
-    EXPECT_EQ(choose_progress(cpus, 5).why, "5 processes, 8 CPUs");
+    EXPECT_EQ(chosen(cpus, 5).why, "5 processes, 8 CPUs");
 }
 
 /* Those of the process count where nobody says what its cgroup has. */
@@ -38,8 +45,8 @@ TEST(ProgressChoice, NobodyHasToKnowTheCgroup)
     FakeCpus cpus;
     cpus.all   = {};
     cpus.bound = CpuSet(3);
-    EXPECT_TRUE(choose_progress(cpus, 16).thread);
-    EXPECT_FALSE(choose_progress(cpus, 17).thread);
+    EXPECT_TRUE(chosen(cpus, 16).thread);
+    EXPECT_FALSE(chosen(cpus, 17).thread);
 }
 
 TEST(ProgressChoice, IsBesideAllThatAreBound)

@@ -184,8 +184,7 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
 
     Md &md  = Md::from(tl_md);
     if (config.progress == kProgressAuto) {
-        Cpus      &cpus   = md.host().cpus();
-        const auto choice = choose_progress(cpus, std::max(cpus.launched(), 1u));
+        const auto choice = choose_progress(md.host().cpus());
         ucs_info("fuselink: data moves %s: %s",
                  choice.thread ? "while the program computes, too" :
                                  "in the program's calls only", choice.why.c_str());

@@ -26,15 +26,15 @@ void LoadView::open(const ShareSettings &settings,
     settings_ = settings;
     limits_   = limits;
     by_place_ = by_place;
-    bound_    = host_.cpus().own(); /* of a thread of the program's */
-    if (bound_ == host_.cpus().allowed()) {
-        bound_.reset();
-    }
     for (const auto &rail : rails) {
         rails_.push_back(rail.get());
     }
     if (!settings.board) {
         return;
+    }
+    bound_ = host_.cpus().own(); /* of a thread of the program's */
+    if (bound_ == host_.cpus().allowed()) {
+        bound_.reset();
     }
     sit();
     DeviceList  list;

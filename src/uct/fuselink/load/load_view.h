@@ -42,7 +42,7 @@ public:
     void open(const ShareSettings &settings, const sched::Limits &limits,
               const std::vector<std::unique_ptr<Rail>> &rails, bool by_place);
 
-    /** The CPUs to which the process is bound; none: it is not. */
+    /** The CPUs to which the process is bound; none: it is not, or there is no board. */
     const CpuSet &bound() const { return bound_; }
 
     /** The board; null without one. */
