@@ -9,6 +9,8 @@ class BenchError(Exception):
 class SampleError(BenchError):
     """One measurement failed or cannot be believed."""
 
+    said = ()  # the last lines of the job that failed, if it was one
+
 
 class TooBusy(SampleError):
     """This machine had other work at the wrong moment."""

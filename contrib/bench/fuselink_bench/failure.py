@@ -169,7 +169,7 @@ def _job(plan, cuts, folder, cluster, case, column, number):
         job.run(results.append)
     except SampleError as error:
         progress(f"{case.name}: {column.name} FAILED: {error}")
-        results.append({"failure": str(error)})
+        results.append({"failure": str(error), "said": error.said})
     # What was cut while it stood still may be anywhere in the kernel.
     if any(result.get("still", True) for result in results):
         cluster.restart()

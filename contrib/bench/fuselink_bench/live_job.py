@@ -12,11 +12,13 @@ from .errors import SampleError
 
 _START_S = 60.0
 _END_S = 20.0
+# Lines of a job that failed, which are kept.
+_KEPT = 1000
 
 
 class LiveJob:
-    """In a with statement, at whose end the job ends, too. Moments are by `clock`, which
-    is that of the hosts."""
+    """In a with statement, at whose end the job ends, too, and by which SampleError
+    gets what the job said. Moments are by `clock`, which is that of the hosts."""
 
     def __init__(self, cluster, transport, program, placement, options,
                  clock=Clock(), devices=None):
@@ -46,10 +48,12 @@ class LiveJob:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, _, error, __):
         self._kill()
         for reader in self._readers:
             reader.join(5)
+        if isinstance(error, SampleError):
+            error.said = self.lines()[-_KEPT:]
 
     def order(self, letter):
         try:

@@ -41,6 +41,11 @@ void QueuePair::connect(uint32_t remote_number, Nic &remote_nic)
     remote = remote_number;
     state  = State::Connected;
     connected_at_ = world.time().now();
+    if (world.breaks_new != 0) {
+        --world.breaks_new;
+        world.count(Count::BrokenNew);
+        fail_in = 0;
+    }
     out_   = std::make_shared<Channel>(world, nic, remote_nic,
                                        world.profile().nic_patience,
                                        world.profile().send_again / 20);

@@ -31,7 +31,7 @@ enum class Count : unsigned {
     Stops, Deaths, Leaves, EpsClosed, PeersFailed, /* ends */
     OpsFailed, BadKeys, Slept,
     PathsBroken, PathsMended, LanesFailed, LanesMoved, Unheard, Warnings, /* said by fuselink */
-    NoticesHeld, NoticesSilenced, SilentAgain, BrokenAgain, BrokenOwn, HeldBack, PutsAgain, DatagramErrors, QuickPuts, /* at a moment */
+    NoticesHeld, NoticesSilenced, SilentAgain, BrokenAgain, BrokenOwn, BrokenNew, HeldBack, PutsAgain, DatagramErrors, QuickPuts, /* at a moment */
     Kept, FromEnds, /* messages: kept by users, sent from completions, */
     MessagesWrite,  /* with which the peer's program writes */
     GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
@@ -169,6 +169,8 @@ public:
     /** The first NIC fell silent; 0: none has. */
     Instant lost_at = 0;
 
+    /** So many queue pairs that are connected from now on break with the first write. */
+    unsigned breaks_new = 0;
     /** So many bulk connections that are made in place of one that broke break, too,
      *  after so many bytes. */
     unsigned breaks_again = 0;

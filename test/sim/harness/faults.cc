@@ -362,7 +362,8 @@ bool Faults::break_pair(const Fault &fault, bool bulk_only)
 }
 
 /* One pair after the other, so many times in all, each when all that the process has have
- * carried data: of several at once bytes would be blamed that happen to be on three. */
+ * carried data: of several at once bytes would be blamed that happen to be on three. Those
+ * that break again when they are made rest for longer: two are enough then. */
 void Faults::break_own(const Fault &fault, uint64_t times)
 {
     constexpr Instant kPause = 20 * kMillisecond;
@@ -377,9 +378,10 @@ void Faults::break_own(const Fault &fault, uint64_t times)
             fit.push_back(pair);
         }
     }
-    if (fit.size() == scenario_.nics) {
+    if (fit.size() == scenario_.nics || (fault.time != 0 && fit.size() > 1)) {
         fit[times % fit.size()]->fail_in = 0;
         world_.count(Count::BrokenOwn);
+        world_.breaks_new = fault.time != 0 ? 1 : 0;
         --times;
     }
     if (times != 0) {

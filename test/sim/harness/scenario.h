@@ -84,7 +84,8 @@ struct Fault {
         SilentAgain,           /* a NIC, when it has a put, and once more when the
                                   connection that was ended for it is made anew */
         BreakOwn               /* a process's queue pairs for bulk data, one after the
-                                  other, so many in all: its NIC says so */
+                                  other, so many in all: its NIC says so. If there is a
+                                  time, the next one breaks with its first write, too */
     };
 
     unsigned number  = 0;

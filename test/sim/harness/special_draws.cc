@@ -157,14 +157,16 @@ void draw_unplugged(uint64_t seed, const Cuts &cuts, Scenario &s)
 void draw_breaks_of_reader(uint64_t seed, const Cuts &cuts, Scenario &s)
 {
     constexpr unsigned kBreaks = 6; /* of each NIC's pair, about */
+    constexpr unsigned kRounds = 160; /* each break rests twice as long as the one before */
     Random chance(seed, 94);
     if ((s.wires != Wires::Rc && s.wires != Wires::Mixed) || s.fair || s.none_reaches ||
         !chance.one_in(24)) {
         return;
     }
     s.leaves_in_order = s.leaves_at_once = false;
+    const bool twice = s.nics > 1 && Random(seed, 95).one_in(2); /* else it is asked to write */
     Sayer say(95'000, cuts, s);
-    for (unsigned i = 0; i < 2 * kBreaks * s.nics; ++i) {
+    for (unsigned i = 0; i < (twice ? kRounds : 2 * kBreaks * s.nics); ++i) {
         for (unsigned gets = 0; gets < 3; ++gets) {
             say(0, Kind::GetZcopy, chance.between(64 << 10, 128 << 10), 0);
         }
@@ -176,6 +178,7 @@ void draw_breaks_of_reader(uint64_t seed, const Cuts &cuts, Scenario &s)
     fault.kind   = Fault::Kind::BreakOwn;
     fault.number = kMostNumbers;
     fault.amount = kBreaks * s.nics;
+    fault.time   = twice ? 1 : 0; /* and again before it is made */
     s.faults.clear();
     add_fault(cuts, fault, s);
 }
@@ -183,7 +186,11 @@ void draw_breaks_of_reader(uint64_t seed, const Cuts &cuts, Scenario &s)
 void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s)
 {
     Random chance(seed, 93);
-    if (!chance.one_in(4)) {
+    const bool reads_alone = std::any_of(
+        s.faults.begin(), s.faults.end(), [](const Fault &fault) {
+            return fault.kind == Fault::Kind::BreakOwn && fault.time != 0;
+        });
+    if (!chance.one_in(4) || reads_alone) {
         return;
     }
     for (auto &script : s.scripts) {

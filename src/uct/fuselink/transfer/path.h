@@ -60,9 +60,14 @@ struct Path {
         bool         silent = false; /* its wire is, as we found out */
         bool         cancelled = false;
         bool         out = false; /* it broke, and has carried nothing since */
-        bool         unused = false; /* it was a pair on which nothing of ours went */
+        bool         vain   = false; /* it was a pair that was not ready yet, */
+        bool         unused = false; /* or one on which nothing of ours went */
         bool         had_link = true; /* when that was last looked at */
-        unsigned     breaks = 0; /* in a row */
+        /* In a row: until data goes over it again, and in vain until the pair is ready
+         * again. Who is only read from sees no more of it than that. */
+        unsigned     breaks       = 0;
+        unsigned     vain_breaks  = 0;
+        unsigned     in_a_row() const { return breaks + vain_breaks; }
         ucs_status_t why = UCS_OK;
         sched::Nanos until; /* what it waits for may take so long */
         sched::Nanos rests_until; /* of the last break that counts */

@@ -71,6 +71,7 @@ void PathRecovery::break_path(Path &path, ucs_status_t status)
     path.planned        = 0;
     path.room.blocked   = path.room.retry = false;
     path.recovery.why   = status;
+    path.recovery.vain   = path.pair && !path.pair->ready() && path.chunks == 0;
     path.recovery.unused = path.pair && path.pair->ready() && path.chunks == 0;
     path.recovery.until = host_.now() + kEnd;
     ++broken_;
@@ -95,7 +96,7 @@ bool PathRecovery::advance()
     }
     if (std::none_of(paths_.begin(), paths_.end(), [](const auto &path) {
             return path->state == Path::State::Ready ||
-                   path->recovery.breaks < kMostBreaks;
+                   path->recovery.in_a_row() < kMostBreaks;
         })) {
         ucs_warn("fuselink: no rail reaches peer %016lx any more: each of its "
                  "%zu paths has failed %u times in a row", connection_.uuid(),
@@ -236,13 +237,14 @@ void PathRecovery::begin_backoff(Path &path)
     if (!tried || now >= recovery.rests_until) {
         recovery.rests_until = now +
                                sched::Nanos::millis(
-                                   kBackoff << std::min(recovery.breaks,
+                                   kBackoff << std::min(recovery.in_a_row(),
                                                         kMostDoubles)) +
                                (tried ? StreamWatch::kUnanswered :
                                         sched::Nanos());
         /* Else it is for the peer to count: who only receives over a pair, or is read
          * from, never sees that it carries again. */
-        recovery.breaks += !recovery.unused && recovery.breaks < kMostBreaks;
+        unsigned &count = recovery.vain ? recovery.vain_breaks : recovery.breaks;
+        count += !recovery.unused && count < kMostBreaks;
     }
     recovery.until = tried ? std::min(recovery.rests_until, now + kPause) :
                              recovery.rests_until;
@@ -260,8 +262,9 @@ bool PathRecovery::may_try(Path &path, sched::Nanos now)
 
 void PathRecovery::rest(Path &path)
 {
-    path.planned      = 0;
-    path.room.blocked = path.room.retry = false;
+    path.planned       = 0;
+    path.room.blocked  = path.room.retry = false;
+    path.recovery.vain = path.pair != nullptr;
     ++broken_;
     begin_backoff(path);
     paths_.drop_plan();
@@ -287,7 +290,7 @@ void PathRecovery::on_carrier(Path &path)
     if (!path.has_link() && path.state == Path::State::Ready && may_leave(path)) {
         break_path(path, UCS_ERR_UNREACHABLE);
     } else if (path.has_link() && path.state == Path::State::Backoff) {
-        path.recovery.breaks = 0;
+        path.recovery.breaks = path.recovery.vain_breaks = 0;
         path.health.linked(host_.now());
         retry(path);
     }
@@ -316,7 +319,8 @@ void PathRecovery::revive(sched::Nanos now)
             path->stream.watch         = {}; /* it is another connection */
             path->stream.watch.answers = path->stream.check.answers();
             path->stream.ends          = 0;
-            recovery.cancelled = recovery.broken = recovery.silent = recovery.unused = false;
+            recovery.cancelled = recovery.broken = recovery.silent = false;
+            recovery.vain = recovery.unused = false;
             --broken_;
         }
     }
@@ -328,7 +332,7 @@ bool PathRecovery::may_be_back() const
         return path->state == Path::State::Broken ||
                path->state == Path::State::Draining ||
                (path->state == Path::State::Backoff &&
-                path->recovery.breaks < kOftenBroken);
+                path->recovery.in_a_row() < kOftenBroken);
     });
 }
 
@@ -341,7 +345,7 @@ bool PathRecovery::backs_off() const
 
 void PathRecovery::carries_again(Path &path)
 {
-    path.recovery.breaks = 0;
+    path.recovery.breaks = path.recovery.vain_breaks = 0;
     path.recovery.out    = false;
     path.health.works(host_.now());
 }

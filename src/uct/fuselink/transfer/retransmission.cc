@@ -10,10 +10,11 @@ namespace {
  * of these bytes. */
 constexpr uint8_t kMostTries = 3;
 
-/* Not because of what was on it. */
+/* Not because of what was on it: nothing of it was acknowledged, whatever it is. */
 bool lost_its_wire(const Path &path)
 {
-    return path.recovery.silent || path.recovery.why == UCS_ERR_UNREACHABLE;
+    return path.recovery.silent || path.recovery.why == UCS_ERR_UNREACHABLE ||
+           path.recovery.why == UCS_ERR_ENDPOINT_TIMEOUT;
 }
 
 } // namespace
