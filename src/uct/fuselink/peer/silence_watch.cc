@@ -31,6 +31,7 @@ void SilenceWatch::look(sched::Nanos now)
 {
     Stream       streams[kMost];
     const size_t count   = find_streams(streams, now);
+    look_at_nic(now);
     bool         suspect = wireup_.replaces_lane();
     for (size_t i = 0; i < count; ++i) {
         Stream &stream = streams[i];
@@ -507,6 +508,22 @@ void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
         wireup_.on_silent();
     } else if (health != sched::QuietClock::Health::Fine) {
         probe(stream, all, count, now);
+    }
+}
+
+/* The lane is a queue pair, and of what was sent nothing is acknowledged, by the peer's
+ * program: that may take long for other reasons. */
+void SilenceWatch::look_at_nic(sched::Nanos now)
+{
+    if (!waits_for_nic() || acknowledged_at_ == now) {
+        lane_.waits_from = {};
+    } else if (lane_.waits_from == sched::Nanos()) {
+        lane_.waits_from = now;
+        lane_.ports_at   = now + kFirstCheck;
+    } else if (now >= lane_.ports_at) {
+        lane_.ports_at = now + std::clamp((now - lane_.waits_from) / 4, kFirstCheck,
+                                          kLastAsk);
+        rails_.suspect_ports();
     }
 }
 

@@ -47,7 +47,8 @@ public:
     /** Something may be under way to the peer. */
     bool needed() const
     {
-        return watches_lane() || !bulk_.idle() || bulk_.backlog() != 0 ||
+        return watches_lane() || waits_for_nic() || !bulk_.idle() ||
+               bulk_.backlog() != 0 ||
                bulk_.paths().has_unconfirmed() || unheard_.is();
     }
     /** From progress, when the time has come. */
@@ -99,6 +100,12 @@ private:
     {
         return channel_.rail()->reads() && !channel_.for_hellos();
     }
+    /* Then nobody is asked, but the port may have no link. */
+    bool   waits_for_nic() const
+    {
+        return channel_.ep() != nullptr && nic_tells_of_lane() && channel_.unseen() != 0;
+    }
+    void   look_at_nic(sched::Nanos now);
     static bool carries_by_pair(const Path &path);
     bool   find_path(Stream &stream, Path &path, sched::Nanos now);
     void   note_answers(Stream &stream, sched::Nanos now);
@@ -139,6 +146,8 @@ private:
          * this. */
         unsigned            left = 0;
         wire::MessageNumber acknowledged = 0;
+        sched::Nanos        waits_from; /* a NIC for that; 0: it does not */
+        sched::Nanos        ports_at;   /* are asked then */
     };
     Lane            lane_;
     uint64_t        heard_       = 0; /* as often its program has told us something, */

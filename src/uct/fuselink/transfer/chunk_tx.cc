@@ -300,6 +300,19 @@ void ChunkTx::release_staging(Path &path)
     path.unacked.for_each(release);
 }
 
+std::deque<Chunk *> ChunkTx::take_lost_reads(Path &path)
+{
+    std::deque<Chunk *> reads;
+    std::erase_if(path.lost, [&](Chunk *chunk) {
+        const bool is_read = chunk->transfer->kind == Transfer::Kind::Get;
+        if (is_read) {
+            reads.push_back(chunk);
+        }
+        return is_read;
+    });
+    return reads;
+}
+
 std::deque<Chunk *> ChunkTx::take_lost(Path &path, uint32_t seen)
 {
     std::deque<Chunk *> lost;

@@ -73,6 +73,9 @@ public:
     /** The path broke, and our end of it is gone: its chunks let go of bounce
      *  buffers. What is sent again is copied again. */
     void release_staging(Path &path);
+    /** The same: takes what our NIC was to read. Nobody has to confirm that no more of
+     *  it comes. */
+    std::deque<Chunk *> take_lost_reads(Path &path);
     /** The peer is drained, as in CompletionNotices::send_unseen(): takes all
      *  chunks out of the path that were on their way there. */
     std::deque<Chunk *> take_lost(Path &path, uint32_t seen);

@@ -22,7 +22,8 @@ namespace fuselink {
  * that nothing of the old connection will be executed any more: a late copy of them
  * would hit memory that its user has got back by then. So
  *
- *     Broken    what the NIC still has ends, and our end of the connection
+ *     Broken    what the NIC still has ends, and our end of the connection. What our
+ *               own NIC was to read by it nobody can send any more: it is read at once
  *     Draining  the peer was told, and ends its end
  *     Backoff   it has answered: what was lost is sent again. The path is
  *               connected again after a while, when it is wanted

@@ -19,19 +19,41 @@ bool lost_its_wire(const Path &path)
 
 } // namespace
 
+/* What our NIC was to read nobody can send any more, if its end was that of this connection
+ * alone (not dc). */
+void Retransmission::on_torn_down(Path &path)
+{
+    chunks_.release_staging(path);
+    if (!path.rail.by_ep()) {
+        return;
+    }
+    for (Chunk *chunk : chunks_.take_lost_reads(path)) {
+        if (chunk->transfer->status == UCS_OK) {
+            requeue(*chunk);
+        } else {
+            end(*chunk);
+        }
+    }
+}
+
 void Retransmission::on_drained(Path &path, uint32_t seen)
 {
     for (Chunk *chunk : chunks_.take_lost(path, seen)) {
-        Transfer &transfer  = *chunk->transfer;
-        bool      announced = chunk->serves_in_place() &&
-                              wire::chunk_before(chunk->number, seen);
-        if (transfer.status == UCS_OK && !announced) {
+        const bool announced = chunk->serves_in_place() &&
+                               wire::chunk_before(chunk->number, seen);
+        if (chunk->transfer->status == UCS_OK && !announced) {
             requeue(*chunk);
-            continue;
+        } else {
+            end(*chunk);
         }
-        chunks_.free(*chunk);
-        transfers_.part_ended(transfer);
     }
+}
+
+void Retransmission::end(Chunk &chunk)
+{
+    Transfer &transfer = *chunk.transfer;
+    chunks_.free(chunk);
+    transfers_.part_ended(transfer);
 }
 
 void Retransmission::requeue(Chunk &chunk)

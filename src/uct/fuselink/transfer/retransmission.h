@@ -45,10 +45,11 @@ public:
      *  carry lets the others pass. */
     void send();
 
-    void on_torn_down(Path &path) override { chunks_.release_staging(path); }
+    void on_torn_down(Path &path) override;
     void on_drained(Path &path, uint32_t seen) override;
 
 private:
+    void end(Chunk &chunk);
     void requeue(Chunk &chunk);
 
     Connection           &connection_;
