@@ -202,20 +202,33 @@ rdma_index() {
     echo $((10#$index))
 }
 
+# usage: rdma_port DEVICE WORD...: sets the link, by the process of nic_lines, if it is
+# there. That one says how the link is then, or what is wrong.
+rdma_port() {
+    local said
+    if [[ -z ${rdma_ip_PID-} ]]; then
+        echo "link set dev $*" | rdma_batch ip || exit 1
+        return
+    fi
+    printf 'link %s\n' "set dev $*" "show dev $1" >&"${rdma_ip[1]-}" &&
+        read -rt 10 said <&"${rdma_ip[0]}" && [[ $said == *": $1"[:@]* ]] ||
+        die "ip failed in the guest: ${said:-it says nothing}"
+}
+
 # nic HOST N for an RDMA NIC.
 rdma_nic() {
     local host=$1 nic=$2 dev=h${1}n$2
     shift 2
     case $1:$# in
     down:1 | up:1)
-        echo "link set dev port_$dev $1" | rdma_batch ip || exit 1
+        rdma_port "port_$dev" "$1"
         ;;
     # The port leaves the switch. Neither end can see that.
     silent:1)
-        echo "link set dev port_$dev nomaster" | rdma_batch ip || exit 1
+        rdma_port "port_$dev" nomaster
         ;;
     speaking:1)
-        echo "link set dev port_$dev master fabric" | rdma_batch ip || exit 1
+        rdma_port "port_$dev" master fabric
         ;;
     rate:2)
         valid_rate "$2" ||

@@ -418,6 +418,11 @@ std::string Faults::not_calm(Actor &program) const
                 return " believes that a path over " + path->rail.name() +
                        " has no link";
             }
+            if (path->pair && path->pair->ready() && path->recovery.out &&
+                !path->recovery.ours) {
+                return " holds a path over " + path->rail.name() +
+                       " to be out, which was not used and is connected again";
+            }
         }
     }
     return {};

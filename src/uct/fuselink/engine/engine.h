@@ -188,7 +188,9 @@ private:
             return UCS_ERR_BUSY;
         }
         /* A wire that falls silent wakes nobody. */
-        poller_.wake_in(peers_.watched() ? kWatchAsleep : sched::Nanos());
+        poller_.wake_in(peers_.watched()       ? kWatchAsleep :
+                        peers_.waits_for_nic() ? kPortsAsleep :
+                                                 sched::Nanos());
         calls_ = kWatchCalls - 1;
         return poller_.arm(events);
     }
@@ -197,6 +199,8 @@ private:
     static constexpr unsigned kWatchCalls = 128;
     /* Between looks of a program that sleeps. */
     static constexpr sched::Nanos kWatchAsleep = sched::Nanos::millis(8);
+    /* The same, if there is no more to look at than ports. */
+    static constexpr sched::Nanos kPortsAsleep = sched::Nanos::millis(250);
 
     void watch();
     void note_carrier();

@@ -271,7 +271,7 @@ void PeerTable::watch(sched::Nanos now)
 {
     watched_.clear(); /* completions of one may connect to others */
     for (const auto &[uuid, peer] : peers_) {
-        if (peer->watched()) {
+        if (peer->watched() || peer->waits_for_nic()) {
             watched_.push_back(peer.get());
         }
     }
@@ -305,6 +305,13 @@ bool PeerTable::watched() const
 {
     return std::any_of(peers_.begin(), peers_.end(), [](const auto &entry) {
         return entry.second->watched();
+    });
+}
+
+bool PeerTable::waits_for_nic() const
+{
+    return std::any_of(peers_.begin(), peers_.end(), [](const auto &entry) {
+        return entry.second->waits_for_nic();
     });
 }
 

@@ -90,6 +90,8 @@ public:
     void on_carrier(uint16_t down);
     /** Some peer is to be. */
     bool watched() const;
+    /** Or its NIC alone: Peer::waits_for_nic(). */
+    bool waits_for_nic() const;
 
     /** From run_deferred(). */
     void     defer(Peer &peer) override;

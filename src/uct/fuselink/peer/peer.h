@@ -195,6 +195,8 @@ public:
         if (watched()) {
             silence_.look(now);
             wireup_.watch(now);
+        } else if (waits_for_nic()) {
+            silence_.look_at_nic(now);
         }
     }
     /** A wire has fallen silent, or speaks again. From progress. */
@@ -210,6 +212,8 @@ public:
     {
         return !failed() && (silence_.needed() || wireup_.searches());
     }
+    /** Only the NIC of its messages is waited for, which tells of silence itself. */
+    bool waits_for_nic() const { return !failed() && silence_.waits_for_nic(); }
     /** It has acknowledged all messages. */
     bool all_seen() const { return channel_.unseen() == 0; }
     /** What could not be done where it came up: see Connection::defer(). */

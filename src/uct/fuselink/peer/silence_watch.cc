@@ -197,14 +197,7 @@ bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
             }
         }
     }
-    if (lane_.acknowledged != channel_.acknowledged()) {
-        lane_.acknowledged = channel_.acknowledged();
-        lane_.left         = 0;
-        acknowledged_at_   = now;
-        if (lane_.wire != nullptr) {
-            rails_.wires().heard(*lane_.wire, now);
-        }
-    }
+    note_acknowledged(now);
     if (nic_tells_of_lane()) {
         return false;
     }
@@ -511,10 +504,23 @@ void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
     }
 }
 
-/* The lane is a queue pair, and of what was sent nothing is acknowledged, by the peer's
- * program: that may take long for other reasons. */
+/* By the peer's program. */
+void SilenceWatch::note_acknowledged(sched::Nanos now)
+{
+    if (lane_.acknowledged == channel_.acknowledged()) {
+        return;
+    }
+    lane_.acknowledged = channel_.acknowledged();
+    lane_.left         = 0;
+    acknowledged_at_   = now;
+    if (lane_.wire != nullptr) {
+        rails_.wires().heard(*lane_.wire, now);
+    }
+}
+
 void SilenceWatch::look_at_nic(sched::Nanos now)
 {
+    note_acknowledged(now);
     if (!waits_for_nic() || acknowledged_at_ == now) {
         lane_.waits_from = {};
     } else if (lane_.waits_from == sched::Nanos()) {

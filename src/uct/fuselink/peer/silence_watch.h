@@ -47,12 +47,21 @@ public:
     /** Something may be under way to the peer. */
     bool needed() const
     {
-        return watches_lane() || waits_for_nic() || !bulk_.idle() ||
-               bulk_.backlog() != 0 ||
+        return watches_lane() || !bulk_.idle() || bulk_.backlog() != 0 ||
                bulk_.paths().has_unconfirmed() || unheard_.is();
     }
     /** From progress, when the time has come. */
     void look(sched::Nanos now);
+    /** The lane is a queue pair of its own, and something that was sent is not
+     *  acknowledged, by the peer's program: that may take long for other reasons, but its
+     *  port may have no link. */
+    bool waits_for_nic() const
+    {
+        return channel_.unseen() != 0 && channel_.ep() != nullptr &&
+               channel_.has_own_end() && nic_tells_of_lane();
+    }
+    /** The part of look() that is for this; from progress as well. */
+    void look_at_nic(sched::Nanos now);
     /** The connection has failed: nobody is looked at any more. */
     void forget() { unheard_.forget(); }
     /** A connection, of this peer or of another, has found a wire silent, or that it
@@ -100,12 +109,7 @@ private:
     {
         return channel_.rail()->reads() && !channel_.for_hellos();
     }
-    /* Then nobody is asked, but the port may have no link. */
-    bool   waits_for_nic() const
-    {
-        return channel_.ep() != nullptr && nic_tells_of_lane() && channel_.unseen() != 0;
-    }
-    void   look_at_nic(sched::Nanos now);
+    void   note_acknowledged(sched::Nanos now);
     static bool carries_by_pair(const Path &path);
     bool   find_path(Stream &stream, Path &path, sched::Nanos now);
     void   note_answers(Stream &stream, sched::Nanos now);
@@ -146,7 +150,7 @@ private:
          * this. */
         unsigned            left = 0;
         wire::MessageNumber acknowledged = 0;
-        sched::Nanos        waits_from; /* a NIC for that; 0: it does not */
+        sched::Nanos        waits_from; /* waits_for_nic(); 0: it does not */
         sched::Nanos        ports_at;   /* are asked then */
     };
     Lane            lane_;

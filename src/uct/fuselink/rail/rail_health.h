@@ -54,8 +54,8 @@ public:
 
     static NicState state_of(ucs_status_t why)
     {
-        return why == UCS_ERR_ENDPOINT_TIMEOUT ? NicState::Silent :
-                                                 NicState::Broken;
+        return why == UCS_ERR_ENDPOINT_TIMEOUT || why == UCS_ERR_TIMED_OUT ?
+                   NicState::Silent : NicState::Broken;
     }
     NicHealth      health() const;
     const Outages &outages() const { return outages_; }

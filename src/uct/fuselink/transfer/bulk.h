@@ -172,7 +172,7 @@ public:
     /** It does not connect, of which the peer knows. From progress. */
     void on_unanswered(Path &path)
     {
-        recovery_.break_path(path, UCS_ERR_UNREACHABLE);
+        recovery_.break_path(path, UCS_ERR_ENDPOINT_TIMEOUT);
     }
     /** Its wire carries something again. */
     void on_speaking(Path &path) { recovery_.retry(path); }

@@ -28,7 +28,8 @@ namespace fuselink {
  *
  * A chunk counts in in_flight(), on its path and in its transfer's `outstanding`
  * from before it is posted until it has arrived, or its path has broken. Then it is
- * in Path::lost, and counts in its transfer only, until the peer is drained.
+ * in Path::lost, and counts in its transfer only, until the peer is drained (what is read
+ * over a queue pair: until our end is gone).
  *
  * One thread at a time (the worker's).
  */

@@ -59,12 +59,14 @@ struct Path {
         bool         broken = false; /* the rail said so */
         bool         silent = false; /* its wire is, as we found out */
         bool         cancelled = false;
-        bool         out = false; /* it broke, and has carried nothing since */
+        bool         out = false; /* it broke, and has carried nothing since; */
+        bool         ours = false; /* something of this side was to go over it then */
         bool         vain   = false; /* it was a pair that was not ready yet, */
         bool         unused = false; /* or one on which nothing of ours went */
         bool         had_link = true; /* when that was last looked at */
-        /* In a row: until data goes over it again, and in vain until the pair is ready
-         * again. Who is only read from sees no more of it than that. */
+        bool         unlinked = false; /* it was left for that */
+        /* Since data of this side last arrived over it, and pairs in a row that did not
+         * connect. Who is only read from learns no more than that one is ready. */
         unsigned     breaks       = 0;
         unsigned     vain_breaks  = 0;
         unsigned     in_a_row() const { return breaks + vain_breaks; }

@@ -53,6 +53,7 @@ void PathRecovery::post_failed(Path &path, ucs_status_t status)
     } else {
         break_path(path, status);
         path.recovery.unused = false; /* it was to be used */
+        path.recovery.ours   = true;
     }
 }
 
@@ -73,6 +74,7 @@ void PathRecovery::break_path(Path &path, ucs_status_t status)
     path.recovery.why   = status;
     path.recovery.vain   = path.pair && !path.pair->ready() && path.chunks == 0;
     path.recovery.unused = path.pair && path.pair->ready() && path.chunks == 0;
+    path.recovery.ours   = path.recovery.ours || !path.pair || path.chunks != 0;
     path.recovery.until = host_.now() + kEnd;
     ++broken_;
     ended_ = ended_ || (path.rail.traits().stream && !path.recovery.silent &&
@@ -230,7 +232,7 @@ void PathRecovery::begin_backoff(Path &path)
                        path.rail.traits().stream;
     path.state   = Path::State::Backoff;
     recovery.out = true;
-    if (recovery.why == UCS_ERR_UNREACHABLE && path.has_link()) {
+    if (recovery.unlinked && path.has_link()) {
         retry(path); /* its link is back by now */
         return;
     }
@@ -288,6 +290,7 @@ void PathRecovery::on_carrier(Path &path)
     }
     path.recovery.had_link = path.has_link();
     if (!path.has_link() && path.state == Path::State::Ready && may_leave(path)) {
+        path.recovery.unlinked = true;
         break_path(path, UCS_ERR_UNREACHABLE);
     } else if (path.has_link() && path.state == Path::State::Backoff) {
         path.recovery.breaks = path.recovery.vain_breaks = 0;
@@ -320,7 +323,7 @@ void PathRecovery::revive(sched::Nanos now)
             path->stream.watch.answers = path->stream.check.answers();
             path->stream.ends          = 0;
             recovery.cancelled = recovery.broken = recovery.silent = false;
-            recovery.vain = recovery.unused = false;
+            recovery.vain = recovery.unused = recovery.unlinked = false;
             --broken_;
         }
     }
@@ -346,8 +349,19 @@ bool PathRecovery::backs_off() const
 void PathRecovery::carries_again(Path &path)
 {
     path.recovery.breaks = path.recovery.vain_breaks = 0;
-    path.recovery.out    = false;
+    path.recovery.out = path.recovery.ours = false;
     path.health.works(host_.now());
+}
+
+/* Who has lost nothing of its own over it may never send anything there either. */
+void PathRecovery::on_pair_ready(Path &path)
+{
+    path.recovery.vain_breaks = 0;
+    if (path.recovery.out && !path.recovery.ours) {
+        path.recovery.breaks = 0;
+        path.recovery.out    = false;
+        path.health.linked(host_.now());
+    }
 }
 
 void PathRecovery::on_peer_broke(uint8_t own, uint8_t remote)

@@ -18,12 +18,12 @@ namespace fuselink {
 /**
  * Paths that break.
  *
- * The bytes of such a path go another way, but not before the peer has confirmed
- * that nothing of the old connection will be executed any more: a late copy of them
+ * What was sent on such a path goes another way, but not before the peer has confirmed
+ * that nothing of the old connection will be executed any more: a late copy of it
  * would hit memory that its user has got back by then. So
  *
  *     Broken    what the NIC still has ends, and our end of the connection. What our
- *               own NIC was to read by it nobody can send any more: it is read at once
+ *               own NIC was to read over a queue pair is read another way then
  *     Draining  the peer was told, and ends its end
  *     Backoff   it has answered: what was lost is sent again. The path is
  *               connected again after a while, when it is wanted
@@ -85,6 +85,8 @@ public:
     void rest(Path &path);
     /** Bytes have arrived on a path that broke before. */
     void carries_again(Path &path);
+    /** The other NIC has acknowledged the first write of its queue pair. */
+    void on_pair_ready(Path &path);
 
     /** Some path broke and has not been connected again. */
     bool active() const { return broken_ != 0; }

@@ -46,7 +46,7 @@ bool PathWireup::connect(Path &path)
         if (path.pair->ready()) {
             path.ep    = path.pair->ep();
             path.state = Path::State::Ready;
-            path.recovery.vain_breaks = 0;
+            recovery_.on_pair_ready(path);
         }
         if (!path.pair->refused()) {
             return path.state == Path::State::Ready;
@@ -184,7 +184,7 @@ void PathWireup::advance()
         if (path->pair && path->state == Path::State::Idle) {
             path->pair->advance();
             if (path->pair->ready()) {
-                path->recovery.vain_breaks = 0;
+                recovery_.on_pair_ready(*path);
                 pump_.pump(); /* it may be wanted */
             } else if (path->pair->failed()) {
                 not_connected(*path, UCS_ERR_ENDPOINT_TIMEOUT);

@@ -10,11 +10,13 @@ namespace {
  * of these bytes. */
 constexpr uint8_t kMostTries = 3;
 
-/* Not because of what was on it: nothing of it was acknowledged, whatever it is. */
+/* Fuselink, the NIC or the kernel has heard nothing: what was on it is not to blame. Of a
+ * key that is not valid any more the other NIC says so. */
 bool lost_its_wire(const Path &path)
 {
-    return path.recovery.silent || path.recovery.why == UCS_ERR_UNREACHABLE ||
-           path.recovery.why == UCS_ERR_ENDPOINT_TIMEOUT;
+    return path.recovery.silent || path.recovery.unlinked ||
+           path.recovery.why == UCS_ERR_ENDPOINT_TIMEOUT ||
+           path.recovery.why == UCS_ERR_TIMED_OUT;
 }
 
 } // namespace
@@ -28,11 +30,7 @@ void Retransmission::on_torn_down(Path &path)
         return;
     }
     for (Chunk *chunk : chunks_.take_lost_reads(path)) {
-        if (chunk->transfer->status == UCS_OK) {
-            requeue(*chunk);
-        } else {
-            end(*chunk);
-        }
+        send_again(*chunk);
     }
 }
 
@@ -41,10 +39,10 @@ void Retransmission::on_drained(Path &path, uint32_t seen)
     for (Chunk *chunk : chunks_.take_lost(path, seen)) {
         const bool announced = chunk->serves_in_place() &&
                                wire::chunk_before(chunk->number, seen);
-        if (chunk->transfer->status == UCS_OK && !announced) {
-            requeue(*chunk);
-        } else {
+        if (announced) {
             end(*chunk);
+        } else {
+            send_again(*chunk);
         }
     }
 }
@@ -56,14 +54,19 @@ void Retransmission::end(Chunk &chunk)
     transfers_.part_ended(transfer);
 }
 
-void Retransmission::requeue(Chunk &chunk)
+/* By another path, unless its transfer has failed by now. */
+void Retransmission::send_again(Chunk &chunk)
 {
+    if (chunk.transfer->status != UCS_OK) {
+        end(chunk);
+        return;
+    }
     const bool blamed = !lost_its_wire(*chunk.path);
     const auto tries  = static_cast<uint8_t>(chunk.tries + blamed);
     queue_.push({chunk.transfer, chunk.offset, chunk.length, tries, nullptr,
                  &chunk.path->rail.health});
     chunks_.free(chunk);
-    if (blamed && tries == kMostTries) {
+    if (blamed && tries == kMostTries && !connection_.failed()) {
         ucs_warn("fuselink: %u connections to peer %016lx broke with the same "
                  "bytes: given up", kMostTries, connection_.uuid());
         connection_.fail(UCS_ERR_IO_ERROR);

@@ -50,7 +50,7 @@ public:
 
 private:
     void end(Chunk &chunk);
-    void requeue(Chunk &chunk);
+    void send_again(Chunk &chunk);
 
     Connection           &connection_;
     const PathSet        &paths_;
