@@ -56,13 +56,16 @@ struct Path {
 
     /** When it breaks: PathRecovery's. */
     struct Recovery {
+        /** Of a path: something of this side went over it, or was to; it was a pair on
+         *  which nothing did; it was a pair that was not ready yet. */
+        enum class Use : uint8_t { Ours, None, Unready };
+
         bool         broken = false; /* the rail said so */
         bool         silent = false; /* its wire is, as we found out */
         bool         cancelled = false;
         bool         out = false; /* it broke, and has carried nothing since; */
         bool         ours = false; /* something of this side was to go over it then */
-        bool         vain   = false; /* it was a pair that was not ready yet, */
-        bool         unused = false; /* or one on which nothing of ours went */
+        Use          use = Use::Ours; /* when it broke */
         bool         had_link = true; /* when that was last looked at */
         bool         unlinked = false; /* it was left for that */
         /* Since data of this side last arrived over it, and pairs in a row that did not
@@ -70,6 +73,7 @@ struct Path {
         unsigned     breaks       = 0;
         unsigned     vain_breaks  = 0;
         unsigned     in_a_row() const { return breaks + vain_breaks; }
+        void         end_row() { breaks = vain_breaks = 0; }
         ucs_status_t why = UCS_OK;
         sched::Nanos until; /* what it waits for may take so long */
         sched::Nanos rests_until; /* of the last break that counts */

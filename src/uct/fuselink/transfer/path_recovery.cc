@@ -25,6 +25,14 @@ constexpr unsigned kOftenBroken = 2;
 /* A peer has failed when all paths have broken so often in a row. */
 constexpr unsigned kMostBreaks = 4;
 
+Path::Recovery::Use use_of(const Path &path)
+{
+    using Use = Path::Recovery::Use;
+    return !path.pair || path.chunks != 0 ? Use::Ours :
+           path.pair->ready()             ? Use::None :
+                                            Use::Unready;
+}
+
 /* False if it has to be tried again: a queue pair that is told to give up may
  * need a place in its queue for that. */
 bool cancel(uct_ep_h ep)
@@ -52,8 +60,8 @@ void PathRecovery::post_failed(Path &path, ucs_status_t status)
         connection_.fail(status);
     } else {
         break_path(path, status);
-        path.recovery.unused = false; /* it was to be used */
-        path.recovery.ours   = true;
+        path.recovery.use  = Path::Recovery::Use::Ours;
+        path.recovery.ours = true;
     }
 }
 
@@ -72,9 +80,9 @@ void PathRecovery::break_path(Path &path, ucs_status_t status)
     path.planned        = 0;
     path.room.blocked   = path.room.retry = false;
     path.recovery.why   = status;
-    path.recovery.vain   = path.pair && !path.pair->ready() && path.chunks == 0;
-    path.recovery.unused = path.pair && path.pair->ready() && path.chunks == 0;
-    path.recovery.ours   = path.recovery.ours || !path.pair || path.chunks != 0;
+    path.recovery.use   = use_of(path);
+    path.recovery.ours  = path.recovery.ours ||
+                          path.recovery.use == Path::Recovery::Use::Ours;
     path.recovery.until = host_.now() + kEnd;
     ++broken_;
     ended_ = ended_ || (path.rail.traits().stream && !path.recovery.silent &&
@@ -227,6 +235,7 @@ void PathRecovery::on_path_quiet(const wire::PathQuiet &message)
 void PathRecovery::begin_backoff(Path &path)
 {
     const sched::Nanos now      = host_.now();
+    using Use                   = Path::Recovery::Use;
     Path::Recovery    &recovery = path.recovery;
     const bool         tried    = recovery.silent && !path.room.connected &&
                        path.rail.traits().stream;
@@ -245,8 +254,9 @@ void PathRecovery::begin_backoff(Path &path)
                                         sched::Nanos());
         /* Else it is for the peer to count: who only receives over a pair, or is read
          * from, never sees that it carries again. */
-        unsigned &count = recovery.vain ? recovery.vain_breaks : recovery.breaks;
-        count += !recovery.unused && count < kMostBreaks;
+        unsigned &count = recovery.use == Use::Unready ? recovery.vain_breaks :
+                                                         recovery.breaks;
+        count += recovery.use != Use::None && count < kMostBreaks;
     }
     recovery.until = tried ? std::min(recovery.rests_until, now + kPause) :
                              recovery.rests_until;
@@ -264,9 +274,10 @@ bool PathRecovery::may_try(Path &path, sched::Nanos now)
 
 void PathRecovery::rest(Path &path)
 {
-    path.planned       = 0;
-    path.room.blocked  = path.room.retry = false;
-    path.recovery.vain = path.pair != nullptr;
+    path.planned      = 0;
+    path.room.blocked = path.room.retry = false;
+    path.recovery.use = path.pair ? Path::Recovery::Use::Unready :
+                                    Path::Recovery::Use::Ours;
     ++broken_;
     begin_backoff(path);
     paths_.drop_plan();
@@ -293,7 +304,7 @@ void PathRecovery::on_carrier(Path &path)
         path.recovery.unlinked = true;
         break_path(path, UCS_ERR_UNREACHABLE);
     } else if (path.has_link() && path.state == Path::State::Backoff) {
-        path.recovery.breaks = path.recovery.vain_breaks = 0;
+        path.recovery.end_row();
         path.health.linked(host_.now());
         retry(path);
     }
@@ -323,7 +334,7 @@ void PathRecovery::revive(sched::Nanos now)
             path->stream.watch.answers = path->stream.check.answers();
             path->stream.ends          = 0;
             recovery.cancelled = recovery.broken = recovery.silent = false;
-            recovery.vain = recovery.unused = recovery.unlinked = false;
+            recovery.unlinked  = false;
             --broken_;
         }
     }
@@ -348,7 +359,7 @@ bool PathRecovery::backs_off() const
 
 void PathRecovery::carries_again(Path &path)
 {
-    path.recovery.breaks = path.recovery.vain_breaks = 0;
+    path.recovery.end_row();
     path.recovery.out = path.recovery.ours = false;
     path.health.works(host_.now());
 }
@@ -358,8 +369,7 @@ void PathRecovery::on_pair_ready(Path &path)
 {
     path.recovery.vain_breaks = 0;
     if (path.recovery.out && !path.recovery.ours) {
-        path.recovery.breaks = 0;
-        path.recovery.out    = false;
+        path.recovery.out = false;
         path.health.linked(host_.now());
     }
 }
