@@ -11,6 +11,7 @@ namespace fuselink::sim {
 namespace {
 
 constexpr auto kNoticeId = static_cast<uint8_t>(wire::RailAm::Chunk);
+constexpr auto kUsersId  = static_cast<uint8_t>(wire::RailAm::User);
 
 } // namespace
 
@@ -60,6 +61,10 @@ void Stream::transmit(unsigned side)
         }
         if (!has_messages && record.type == StreamRecord::Type::Put) {
             put_begins(side);
+        }
+        if (!has_messages && record.type == StreamRecord::Type::Message &&
+            record.am_id == kUsersId && end.to_send.front().offset == 0) {
+            world.count(Count::Aside);
         }
         end.puts_open += record.type == StreamRecord::Type::Put &&
                          end.to_send.front().offset == 0;

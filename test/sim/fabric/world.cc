@@ -23,7 +23,7 @@ const char *name_of(Count count)
         "paths_broken", "paths_mended", "lanes_failed", "lanes_moved", "unheard", "warnings",
         "notices_held", "notices_silenced", "silent_again", "broken_again", "broken_own", "broken_new", "held_back", "puts_again",
         "datagram_errors", "quick_puts", "kept", "from_ends",
-        "messages_write", "gpu_messages",
+        "messages_write", "aside", "gpu_messages",
         "gpu_puts", "gpu_gets", "copies_out", "copies_in",
         "copies_short", "copies_between", "agent_rounds",
         "copies_failed", "slot_puts", "direct_puts",

@@ -33,7 +33,8 @@ enum class Count : unsigned {
     PathsBroken, PathsMended, LanesFailed, LanesMoved, Unheard, Warnings, /* said by fuselink */
     NoticesHeld, NoticesSilenced, SilentAgain, BrokenAgain, BrokenOwn, BrokenNew, HeldBack, PutsAgain, DatagramErrors, QuickPuts, /* at a moment */
     Kept, FromEnds, /* messages: kept by users, sent from completions, */
-    MessagesWrite,  /* with which the peer's program writes */
+    MessagesWrite,  /* with which the peer's program writes, */
+    Aside,          /* over a path of bulk data */
     GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
     CopiesOut, CopiesIn, CopiesShort, CopiesBetween, AgentRounds, CopiesFailed, /* of GPUs */
     SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */

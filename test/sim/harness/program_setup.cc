@@ -112,6 +112,7 @@ bool Program::open()
           {"RELAY", scenario_.relays ? "y" : "n"},
           {"CONNECT", scenario_.connect_ep ? "ep" : "auto"},
           {"PROGRESS", scenario_.deputies ? "thread" : "caller"},
+          {"SPREAD", scenario_.spread.c_str()},
           {"BOARD", scenario_.board ? "y" : "n"}}) {
         if (uct_config_modify(iface_config, name, value) != UCS_OK) {
             return false;

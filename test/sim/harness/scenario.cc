@@ -422,6 +422,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     s.chunk_time = chance.pick({"20us", "200us", "2ms"});
     s.inline_get = chance.pick({"0", "2k", "8k"});
     s.board      = !chance.one_in(4);
+    s.spread     = Random(seed, 97).one_in(2) ? "y" : "auto";
     Random gpus(seed, 78);
     draw_gpus(gpus, s);
 

@@ -120,6 +120,7 @@ struct Scenario {
     bool        relays = false; /* over other processes' GPUs */
     bool        connect_ep = false; /* paths over TCP, endpoint to endpoint */
     bool        board = true;
+    std::string spread = "auto"; /* messages, over several NICs */
     bool        to_one = false; /* the others have to do with process 0 alone */
     bool        keeps = false; /* messages, to release them later */
     bool        keeps_failed = false; /* endpoints, until it ends */

@@ -73,6 +73,7 @@ bool UcpProgram::open()
           {"INLINE_GET", base.inline_get.c_str()},
           {"CONNECT", base.connect_ep ? "ep" : "auto"},
           {"PROGRESS", base.deputies ? "thread" : "caller"},
+          {"SPREAD", base.spread.c_str()},
           {"BOARD", base.board ? "y" : "n"}}) {
         if (ucp_config_modify(config, name, value) != UCS_OK) {
             world_.journal().violate(std::string("UCP does not take ") + name + "=" +

@@ -129,7 +129,8 @@ bool SimStreamControl::look(uct_ep *ep, StreamState &state)
     state.since_sent     = Nanos(now - std::max(end.sent_at,
                                                 end.out->last_sent()));
     state.since_received = Nanos(now - end.came_at);
-    state.rtt = state.least_rtt = Nanos(both);
+    state.rtt           = Nanos(both + queued(end, now));
+    state.least_rtt     = Nanos(both);
     state.rtt_deviation = Nanos(both / 8);
     state.timeout       = Nanos(profile.send_again << std::min(
                                     state.backoff, 3u));

@@ -96,6 +96,30 @@ void works(Session &session, const char *device = "rails")
     link.meet();
 }
 
+/* Messages of the active side, checked to come once and in order; what the NICs sent goes
+ * to `check`. */
+void messages(Session &session, const Check &check)
+{
+    Channel channel = session.connection();
+    Link link(channel, {});
+    const bool active = session.active();
+    auto shape = [](uint64_t number) {
+        return Shape{Shape::Kind::Bcopy, number % 5 == 0 ? 16 : 4096};
+    };
+    StreamReceiver receiver(Stream(1, shape), link.iface(), 1);
+    link.meet();
+    StreamSender sender(Stream(1, shape), link.ep(), 1);
+    uint64_t     sent = 0;
+    soon_right(link, active, 6, [&] {
+        sent += 4000;
+        if (active) {
+            sender.send(4000);
+            sender.drain();
+        } else {
+            receiver.expect(sent);
+        }
+    }, [&](const auto &bytes) { check(bytes, "messages"); });
+}
 
 void shares(const std::vector<uint64_t> &bytes, const char *what)
 {
@@ -406,6 +430,18 @@ std::vector<Case> rails_cases()
         make_transfer("policy.single", one_nic, {both("SCHED", "single")}),
         make_transfer("policy.stripe", only({1, 1, 1, 1}),
                       {both("SCHED", "stripe")}),
+        make("messages.spread",
+             [](Session &s) { messages(s, only({1, 1, 1, 1})); },
+             {both("SPREAD", "y")}),
+        make("messages.one_nic", [](Session &s) { messages(s, one_nic); },
+             {both("SPREAD", "n")}),
+        /* The NICs are the limit here. */
+        make("messages.spread_if_better",
+             [](Session &s) { messages(s, only({1, 1, 1, 1})); }),
+        make("messages.spread_works", [](Session &s) { works(s); },
+             {both("SPREAD", "y")}),
+        make("messages.spread_by_ep", [](Session &s) { works(s); },
+             {both("SPREAD", "y"), both("CONNECT", "ep")}),
         make("connect_by_ep.works", [](Session &s) { works(s); },
              {both("CONNECT", "ep")}),
         make("chunks.small", [](Session &s) { works(s); },

@@ -24,6 +24,7 @@ public:
         iface                       = &iface_;
         iface_.ops.ep_am_short      = am_short;
         iface_.ops.ep_am_bcopy      = am_bcopy;
+        iface_.ops.ep_am_zcopy      = am_zcopy;
         iface_.ops.ep_pending_add   = pending_add;
         iface_.ops.ep_pending_purge = pending_purge;
         iface_.ops.ep_flush         = flush;
@@ -101,6 +102,18 @@ private:
         const size_t   length = pack(buffer.data(), arg);
         from(ep).taken.emplace_back(buffer.data(), buffer.data() + length);
         return static_cast<ssize_t>(length);
+    }
+    /* Sends it for ever. */
+    static ucs_status_t am_zcopy(uct_ep_h ep, uint8_t, const void *header,
+                                 unsigned length, const uct_iov_t *, size_t, unsigned,
+                                 uct_completion_t *)
+    {
+        ucs_status_t status = from(ep).take();
+        if (status == UCS_OK) {
+            auto *bytes = static_cast<const uint8_t *>(header);
+            from(ep).taken.emplace_back(bytes, bytes + length);
+        }
+        return status == UCS_OK ? UCS_INPROGRESS : status;
     }
     static ucs_status_t pending_add(uct_ep_h ep, uct_pending_req_t *req,
                                     unsigned)

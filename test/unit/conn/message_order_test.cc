@@ -15,7 +15,8 @@ TEST(MessageOrder, TakesEachOnce)
     EXPECT_EQ(order.take(1, 1, 10), Place::Next);
     EXPECT_EQ(order.take(1, 1, 10), Place::Again);
     EXPECT_EQ(order.take(1, 0, 10), Place::Again);
-    EXPECT_EQ(order.take(1, 3, 10), Place::Wrong);
+    EXPECT_EQ(order.take(1, 3, 10), Place::Ahead);
+    EXPECT_EQ(order.distance(3), 1u);
     EXPECT_EQ(order.take(1, 2, 10), Place::Next);
     EXPECT_EQ(order.next(), 3u);
 }

@@ -191,6 +191,12 @@ ucs_config_field_t iface_config_table[] = {
      "unless very many processes of the node share a processor.",
      offsetof(IfaceConfig, progress), UCS_CONFIG_TYPE_ENUM(progress_modes)},
 
+    {"SPREAD", "auto",
+     "Messages to one peer, too, go over several NICs: 'auto' while that brings\n"
+     "more of them than one NIC does, which is tried now and then, 'y' always,\n"
+     "'n' never. Only over TCP.",
+     offsetof(IfaceConfig, spread), UCS_CONFIG_TYPE_TERNARY_AUTO},
+
     {nullptr, nullptr, nullptr, 0, {}}};
 
 #pragma GCC diagnostic pop

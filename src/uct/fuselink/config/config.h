@@ -44,6 +44,7 @@ struct IfaceConfig {
     size_t             gpu_chunk;
     int                relay; /* ucs_ternary_auto_value_t */
     int                progress; /* ProgressMode */
+    int                spread; /* ucs_ternary_auto_value_t */
 };
 
 /* Values of IfaceConfig::progress. */

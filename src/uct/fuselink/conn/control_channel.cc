@@ -38,7 +38,7 @@ ControlChannel::ControlChannel(Connection &conn, uint64_t own,
                                wire::Token token, MessageMemory &memory,
                                SeenTimer &timer, Events &events)
     : conn_(conn), own_(own), token_(token), timer_(timer), events_(events),
-      log_(memory), puts_(memory)
+      log_(memory), puts_(memory), held_(memory)
 {
     hook_.req.func = on_hook;
     hook_.channel  = this;
@@ -55,6 +55,7 @@ void ControlChannel::begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
     lane_.remote = remote;
     lane_.limits = limits;
     ++lane_.number;
+    beside_.open = false; /* it takes those again */
     log_.rewind(resent_);
     if (ucs_unlikely(!puts_.empty())) {
         puts_.rewind();
@@ -237,9 +238,10 @@ void ControlChannel::stamp(void *head) const
 void ControlChannel::refresh(uint8_t am_id, char *bytes)
 {
     if (am_id == kUser) {
-        auto *header = reinterpret_cast<wire::UserHeader *>(bytes);
-        header->lane = lane_.number;
-        header->seen = order_.next();
+        auto *header  = reinterpret_cast<wire::UserHeader *>(bytes);
+        header->am_id = static_cast<uint8_t>((header->am_id & ~wire::kMarks) | marks_);
+        header->lane  = lane_.number;
+        header->seen  = order_.next();
     } else {
         auto *header      = reinterpret_cast<wire::ControlHeader *>(bytes);
         header->lane      = lane_.number;
@@ -284,36 +286,67 @@ void ControlChannel::committed()
     }
 }
 
-/* Gives the lane the first message of the log that is not sent. False if it took
- * none. */
-bool ControlChannel::send_next()
+/* Gives an endpoint the first message of the log that is not sent. Null: it is the
+ * lane. */
+ucs_status_t ControlChannel::give(uct_ep_h ep, MessageLog::Record &record,
+                                  MessagePin *pin)
 {
-    MessageLog::Record &record = log_.front_unsent();
-    char               *bytes  = record.bytes();
-    ucs_status_t        status;
-    refresh(record.am_id, bytes);
+    char *bytes = record.bytes();
     if (record.length <= lane_.limits.am_short) {
         uint64_t first;
         memcpy(&first, bytes, sizeof(first));
-        status = uct_ep_am_short(lane_.ep, record.am_id, first, bytes + sizeof(first),
-                                 record.length - sizeof(first));
-    } else if (record.length <= lane_.limits.am_bcopy) {
-        Bytes   message{bytes, record.length};
-        ssize_t sent = uct_ep_am_bcopy(lane_.ep, record.am_id, pack_bytes, &message,
-                                       0);
-        status       = sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
-    } else {
-        /* From the log, where it stays until it has arrived. */
-        constexpr unsigned kHeader = sizeof(wire::UserHeader);
-        const uct_iov_t    iov{bytes + kHeader, record.length - kHeader,
-                               UCT_MEM_HANDLE_NULL, 0, 1};
-        status = uct_ep_am_zcopy(lane_.ep, record.am_id, bytes, kHeader, &iov, 1, 0,
-                                 nullptr);
-        status = status == UCS_INPROGRESS ? UCS_OK : status;
+        return uct_ep_am_short(ep, record.am_id, first, bytes + sizeof(first),
+                               record.length - sizeof(first));
     }
+    if (record.length <= lane_.limits.am_bcopy) {
+        Bytes   message{bytes, record.length};
+        ssize_t sent = uct_ep_am_bcopy(ep, record.am_id, pack_bytes, &message, 0);
+        return sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
+    }
+    if (pin == nullptr && lane_.rail->traits().stream) {
+        pin = &pin_;
+    }
+    if (pin != nullptr && pin->held) {
+        return UCS_ERR_NO_RESOURCE;
+    }
+    /* From the log, where it stays until it has arrived. */
+    constexpr unsigned kHeader = sizeof(wire::UserHeader);
+    const uct_iov_t    iov{bytes + kHeader, record.length - kHeader,
+                           UCT_MEM_HANDLE_NULL, 0, 1};
+    if (pin != nullptr) {
+        pin->comp    = {on_unpinned, 1, UCS_OK};
+        pin->channel = this;
+        pin->number  = log_.first_unsent();
+    }
+    ucs_status_t status = uct_ep_am_zcopy(ep, record.am_id, bytes, kHeader, &iov, 1, 0,
+                                          pin != nullptr ? &pin->comp : nullptr);
+    if (status != UCS_INPROGRESS) {
+        return status;
+    }
+    if (pin != nullptr) {
+        seen_     = pins_.empty() ? log_.first_number() : seen_;
+        pin->held = true;
+        pins_.push_back(pin);
+    }
+    return UCS_OK;
+}
+
+/* Gives the lane the first message of the log that is not sent, or another wire. False if
+ * it took none. */
+bool ControlChannel::send_next()
+{
+    MessageLog::Record &record = log_.front_unsent();
+    refresh(record.am_id, record.bytes());
+    if (ucs_unlikely(spreads_) && give_aside(record)) {
+        return true;
+    }
+    ucs_status_t status = give(lane_.ep, record, nullptr);
     if (ucs_likely(status == UCS_OK)) {
         order_.tell();
         log_.note_sent();
+        if (ucs_unlikely(spreads_)) {
+            sides_->lane_took(record.length);
+        }
         return true;
     }
     if (status == UCS_ERR_NO_RESOURCE) {
@@ -322,6 +355,77 @@ bool ControlChannel::send_next()
         lane_failed(status);
     }
     return false;
+}
+
+/* fuselink's own stay on the lane: they are short, and what they say of other wires is not
+ * to wait for these. */
+bool ControlChannel::give_aside(MessageLog::Record &record)
+{
+    if (record.am_id != kUser) {
+        return false;
+    }
+    const size_t          length = record.length;
+    const SideLanes::Side side   = sides_->choose(length);
+    if (side.ep == nullptr) {
+        return false;
+    }
+    const wire::MessageNumber number = log_.first_unsent();
+    ucs_status_t              status = give(side.ep, record, side.pin);
+    if (status == UCS_OK) {
+        order_.tell();
+        log_.note_sent();
+        beside_ = {true, number};
+    }
+    sides_->gave(status, length);
+    return status == UCS_OK;
+}
+
+void ControlChannel::on_unpinned(uct_completion_t *comp)
+{
+    auto *pin  = reinterpret_cast<MessagePin *>(comp);
+    auto &self = *pin->channel;
+    pin->held  = false;
+    std::erase(self.pins_, pin);
+    self.acknowledged(self.seen_);
+}
+
+/* Of what the peer has acknowledged, what no endpoint is sending. */
+wire::MessageNumber ControlChannel::before_pins(wire::MessageNumber seen)
+{
+    const wire::MessageNumber first = log_.first_number();
+    const int                 more  = wire::message_distance(seen, first);
+    if (more > wire::message_distance(seen_, first) &&
+        static_cast<size_t>(more) <= log_.messages()) {
+        seen_ = seen;
+    }
+    for (const MessagePin *pin : pins_) {
+        if (wire::message_distance(pin->number, seen) < 0) {
+            seen = pin->number;
+        }
+    }
+    return seen;
+}
+
+void ControlChannel::resend(Count &broke)
+{
+    if (beside_.open && lane_.ep != nullptr && !has(kConnecting | kFailed)) {
+        beside_.open = false;
+        log_.rewind(&broke);
+        look_later();
+    }
+}
+
+bool ControlChannel::gather()
+{
+    spread(false, 0);
+    if (beside_.open) {
+        beside_.open = false;
+        log_.rewind(resent_);
+        gathers_ = true;
+    }
+    while (gathers_ && log_.unsent() && lane_.ep != nullptr && send_next()) {
+    }
+    return !gathers_ || !log_.unsent() || lane_.ep == nullptr;
 }
 
 ssize_t ControlChannel::am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
@@ -545,21 +649,26 @@ void ControlChannel::note_puts()
 
 /* --- what comes --- */
 
-bool ControlChannel::refuse(MessageOrder::Place   place,
-                            wire::MessageNumber number)
+void ControlChannel::hold(wire::MessageNumber number, uint8_t am_id,
+                          const void *data, size_t length)
 {
-    if (place == MessageOrder::Place::Wrong) {
+    if (!held_.hold(order_.distance(number), am_id, data, length)) {
         ucs_error("fuselink: message %u of peer %016lx comes before message "
                   "%u: given up", number, conn_.uuid(), order_.next());
         conn_.fail(UCS_ERR_IO_ERROR);
     }
-    return false;
 }
 
 void ControlChannel::acknowledged(wire::MessageNumber seen)
 {
+    if (ucs_unlikely(!pins_.empty())) {
+        seen = before_pins(seen);
+    }
     if (!log_.acknowledge(seen)) {
         return; /* late, over an earlier lane */
+    }
+    if (ucs_unlikely(beside_.open)) {
+        beside_.open = wire::message_distance(beside_.last, seen) >= 0;
     }
     if (ucs_unlikely(has(kUnseen)) && log_.has_room(lane_.limits.am_bcopy)) {
         clear(kUnseen);

@@ -8,10 +8,12 @@
 #include "../wire/messages.h"
 #include "connection.h"
 #include "control_queue.h"
+#include "held_messages.h"
 #include "message_log.h"
 #include "message_order.h"
 #include "put_log.h"
 #include "seen_timer.h"
+#include "side_lanes.h"
 
 #include <cstring>
 #include <vector>
@@ -29,6 +31,10 @@ namespace fuselink {
  * of lanes needs nothing of the lane that was: what comes late over it is known by
  * the lane's number. The exceptions are messages that say of the lane how it is, or
  * that it ends (wire::is_numbered()).
+ *
+ * The user's may go over other wires as well (SideLanes), with the lane's number: the
+ * peer holds what comes before its turn (HeldMessages). When such a wire breaks the lane
+ * takes again what is not acknowledged.
  *
  * Puts of the lane's own NIC have their places between the messages. They are kept
  * as well (PutLog), until they are done, and the next lane takes them as messages:
@@ -97,6 +103,24 @@ public:
     bool     has(unsigned obstacles) const { return obstacles_ & obstacles; }
     void     set(unsigned obstacles) { obstacles_ |= obstacles; }
     void     clear(unsigned obstacles) { obstacles_ &= ~obstacles; }
+
+    /** The other wires there are; outlive their endpoints, and this does not use them
+     *  when it ends. */
+    void set_sides(SideLanes &sides) { sides_ = &sides; }
+    /** Whether they are to be asked, for each message; and what is said on each
+     *  (wire::kMarks). */
+    void spread(bool yes, uint8_t marks)
+    {
+        spreads_ = yes;
+        marks_   = marks;
+    }
+    bool spreads() const { return spreads_; }
+    /** They may have lost what they took: the lane takes again what is not acknowledged,
+     *  which is counted in `broke`. From progress. */
+    void resend(Count &broke);
+    /** The connection is over: the lane takes what they have taken that is not
+     *  acknowledged, so that its last word is behind that. False: not yet. */
+    bool gather();
 
     /* The lane: an endpoint, null if there is none, of a rail of ours, which is
      * the last one then, to the peer's rail of a number. */
@@ -180,7 +204,11 @@ public:
     void note_flush() { lane_.unflushed = false; }
     /** Of a lane that is a stream: the kernel has all that was sent. If not, the
      *  lane counts as full until it has. */
-    bool written() { return !has(kBlocked) && sent_all() && is_through(); }
+    bool written()
+    {
+        return !has(kBlocked) && sent_all() && is_through() &&
+               (!beside_.open || sides_->are_through());
+    }
     /** The same of a connection that is over, whatever waits. */
     bool is_through();
     /** Messages of the user's since the last call. */
@@ -226,30 +254,41 @@ public:
 
     /* What comes. Untrusted. */
 
-    /** A numbered message over the peer's lane of that number. False: it was here
-     *  before, or is out of order, for which the connection fails. */
-    bool take(uint8_t lane, wire::MessageNumber number, wire::MessageNumber seen,
-              size_t length)
+    /** A numbered message over the peer's lane of that number, or beside it. Ahead: it is
+     *  to be held. */
+    MessageOrder::Place take(uint8_t lane, wire::MessageNumber number,
+                             wire::MessageNumber seen, size_t length)
     {
         const auto place = order_.take(lane, number, length);
         if (ucs_unlikely(place != MessageOrder::Place::Next)) {
             if (lane == order_.lane()) {
                 acknowledged(seen); /* the peer does not say it again */
             }
-            return refuse(place, number);
+            return place;
         }
         if (seen != log_.first_number()) {
             acknowledged(seen);
         }
-        if (ucs_unlikely(!telling_.owes)) {
-            telling_.owes = true;
-            timer_.owe(*this);
+        if (ucs_unlikely(held_.any())) {
+            held_.pass();
         }
-        if (ucs_unlikely(order_.tell_now())) {
-            say_seen();
-        }
-        return true;
+        note_taken();
+        return place;
     }
+    /** Holds one that is ahead; `am_id` is the rail's. */
+    void hold(wire::MessageNumber number, uint8_t am_id, const void *data,
+              size_t length);
+    /** Behind each that was taken: the next one is held. */
+    bool holds_next() const { return held_.any() && held_.next() != nullptr; }
+    /** It counts as taken. What is returned stays until free_held(). */
+    HeldMessages::Taken take_held()
+    {
+        const HeldMessages::Taken taken = held_.take();
+        order_.pass(taken.message.length);
+        note_taken();
+        return taken;
+    }
+    void free_held(const HeldMessages::Taken &taken) { held_.free(taken); }
     /** A put that comes again. False: it is not to be executed. */
     bool take_again(const wire::ControlHeader &header)
     {
@@ -287,8 +326,13 @@ public:
     uint64_t heard_seen() const { return telling_.heard; }
     bool     seen_is_due() const { return telling_.due; }
 
+    /** The number of the peer's message that comes next. */
+    wire::MessageNumber next_of_peer() const { return order_.next(); }
+    /** Bytes of messages that the peer has acknowledged, since the beginning. */
+    uint64_t arrived() const { return log_.arrived(); }
     /** Messages that the peer has not acknowledged, */
     size_t unseen() const { return log_.messages(); }
+    size_t unseen_bytes() const { return log_.bytes(); }
     /** and how many it has, since the beginning; wraps around. */
     wire::MessageNumber acknowledged() const { return log_.first_number(); }
     /** Bytes that were sent again on other lanes, since the beginning. */
@@ -319,6 +363,11 @@ private:
         uint8_t confirmed = 0;     /* of the peer's, to it */
         uint8_t lane      = 0;     /* what it is to confirm for ours, */
         bool    may_go    = false; /* and has */
+    };
+    /* Messages that others than the lane have taken, not acknowledged. */
+    struct Beside {
+        bool                open = false;
+        wire::MessageNumber last = 0;
     };
     /* What the peer is told of its messages. */
     struct Telling {
@@ -362,12 +411,25 @@ private:
     }
     void refresh(uint8_t am_id, char *bytes);
     void acknowledged(wire::MessageNumber seen);
-    bool refuse(MessageOrder::Place place, wire::MessageNumber number);
+    void note_taken()
+    {
+        if (ucs_unlikely(!telling_.owes)) {
+            telling_.owes = true;
+            timer_.owe(*this);
+        }
+        if (ucs_unlikely(order_.tell_now())) {
+            say_seen();
+        }
+    }
+    ucs_status_t give(uct_ep_h ep, MessageLog::Record &record, MessagePin *pin);
+    bool         give_aside(MessageLog::Record &record);
+    wire::MessageNumber before_pins(wire::MessageNumber seen);
     void lane_failed(ucs_status_t status);
 
     void tell_seen() override;
 
     static ucs_status_t on_hook(uct_pending_req_t *req);
+    static void         on_unpinned(uct_completion_t *comp);
 
     Connection       &conn_;
     const uint64_t    own_;
@@ -386,6 +448,15 @@ private:
     MessageLog        log_;
     PutLog            puts_;
     MessageOrder      order_;
+    HeldMessages      held_;
+    SideLanes        *sides_   = nullptr;
+    bool              spreads_ = false;
+    uint8_t           marks_   = 0; /* on users' messages */
+    bool              gathers_ = false;
+    Beside            beside_;
+    MessagePin        pin_; /* the lane's, if it is a stream */
+    std::vector<MessagePin *> pins_; /* that are held */
+    wire::MessageNumber seen_ = 0;  /* while some are: what is acknowledged */
     ControlQueue      queue_;
     std::vector<uint8_t> hello_; /* goes first */
 };
@@ -407,8 +478,8 @@ inline void ControlChannel::am_short(uint8_t id, uint64_t header,
     } else {
         const size_t size  = sizeof(wire::UserHeader) + sizeof(header) + length;
         char        *bytes = log_.reserve(size);
-        const wire::UserHeader own{id, lane_.number, peer_token_, log_.next_number(),
-                                   order_.next()};
+        const wire::UserHeader own{static_cast<uint8_t>(id | marks_), lane_.number,
+                                   peer_token_, log_.next_number(), order_.next()};
         uint64_t first;
         memcpy(&first, &own, sizeof(first));
         memcpy(bytes, &first, sizeof(first));
@@ -417,7 +488,7 @@ inline void ControlChannel::am_short(uint8_t id, uint64_t header,
             memcpy(bytes + sizeof(own) + sizeof(header), payload, length);
         }
         constexpr uint8_t kUser = static_cast<uint8_t>(wire::RailAm::User);
-        const bool        goes  = !log_.unsent() && !draining_ &&
+        const bool        goes  = !log_.unsent() && !draining_ && !spreads_ &&
                            size <= lane_.limits.am_short &&
                            !has(kBlocked | kConnecting | kFailed);
         log_.commit(kUser, size);

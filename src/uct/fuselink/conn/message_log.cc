@@ -83,6 +83,7 @@ void MessageLog::drop_first()
     }
     begin_at_ += room_for(record->length);
     bytes_    -= record->length;
+    arrived_  += record->length;
     --count_;
 }
 

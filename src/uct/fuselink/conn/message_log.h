@@ -157,6 +157,8 @@ public:
     bool acknowledge(wire::MessageNumber seen);
 
     bool   empty() const { return count_ == 0; }
+    /** Bytes that the peer has acknowledged, since the beginning. */
+    uint64_t arrived() const { return arrived_; }
     size_t messages() const { return count_; }
     size_t bytes() const { return bytes_; }
     /** The first message that is not acknowledged. */
@@ -192,6 +194,7 @@ private:
     size_t         bytes_     = 0;
     size_t         count_     = 0;
     uint64_t       resent_    = 0;
+    uint64_t       arrived_   = 0;
     Count         *broke_     = nullptr; /* counts them too */
     wire::MessageNumber next_ = 0;
     wire::MessageNumber sent_ = 0; /* the first that is not */

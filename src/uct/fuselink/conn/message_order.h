@@ -10,9 +10,10 @@ namespace fuselink {
 
 /**
  * Which message of a peer comes next, and what of those that came it has not been
- * told of. Each lane brings messages without a gap, and begins at one that was not
- * acknowledged: so what is before the next one has been here, and what an earlier
- * lane brings late comes again, or has come.
+ * told of. A lane begins at one that was not acknowledged: so what is before the next
+ * one has been here, and what an earlier lane brings late comes again, or has come.
+ * Other wires bring some of a lane's messages (MessagePaths): what they bring may be
+ * ahead of others, or be brought once more when such a wire has broken.
  *
  * One thread at a time.
  */
@@ -21,7 +22,7 @@ public:
     enum class Place {
         Next,  /* it counts from now on */
         Again, /* was here */
-        Wrong, /* no peer of ours sends that */
+        Ahead, /* others come first */
     };
 
     /** Messages, and bytes, after which the sender is told at once. Far enough below
@@ -40,12 +41,22 @@ public:
         }
         if (number != next_) [[unlikely]] {
             return wire::message_distance(number, next_) < 0 ? Place::Again :
-                                                               Place::Wrong;
+                                                               Place::Ahead;
         }
+        pass(length);
+        return Place::Next;
+    }
+    /** The next one was here before its turn. */
+    void pass(size_t length)
+    {
         ++next_;
         ++messages_;
         bytes_ += length;
-        return Place::Next;
+    }
+    /** So far it is in front of the one of this number, which is ahead. */
+    size_t distance(wire::MessageNumber number) const
+    {
+        return static_cast<size_t>(wire::message_distance(number, next_));
     }
 
     /** A message without a number of its own, which is in front of the one of this

@@ -117,6 +117,9 @@ ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
     settings.bulk.connect_ep        = config.connect == kConnectEp;
     settings.inline_get             = config.inline_get;
     settings.max_qps                = config.max_qps;
+    settings.messages               = config.spread == UCS_YES ? MessagePaths::Use::All :
+                                      config.spread == UCS_NO  ? MessagePaths::Use::One :
+                                                                 MessagePaths::Use::Tries;
     settings.deputy                 = config.progress == kProgressThread;
     settings.rails.standby_none     = strcmp(config.standby, "none") == 0;
     if (!settings.rails.standby_none &&

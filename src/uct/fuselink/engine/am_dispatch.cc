@@ -60,17 +60,38 @@ ucs_status_t AmDispatch::on_user(void *arg, void *data, size_t length,
 {
     auto &[dispatch, rail] = *static_cast<Port *>(arg);
     wire::UserHeader header;
+    uint8_t          marks = 0;
     if (ucs_unlikely(!wire::parse(data, length, header) ||
                      header.am_id >= UCT_AM_ID_MAX)) {
-        ucs_error("fuselink: malformed message on rail %s: dropped",
-                  rail->name().c_str());
-        return UCS_OK;
+        marks = length >= sizeof(header) ? header.am_id & wire::kMarks : 0;
+        header.am_id &= static_cast<uint8_t>(~wire::kMarks);
+        if (marks == 0 || header.am_id >= UCT_AM_ID_MAX) {
+            ucs_error("fuselink: malformed message on rail %s: dropped",
+                      rail->name().c_str());
+            return UCS_OK;
+        }
     }
     Peer *peer = dispatch->peers_.find_token(header.token);
-    if (ucs_unlikely(peer == nullptr || !peer->take(header, length))) {
+    if (ucs_unlikely(peer == nullptr)) {
         return UCS_OK;
     }
-    return dispatch->deliver<wire::UserHeader>(header.am_id, data, length, flags);
+    if (ucs_unlikely(marks != peer->marks())) {
+        peer->note_marks(marks);
+    }
+    const auto place = peer->take(header, length);
+    if (ucs_unlikely(place != MessageOrder::Place::Next)) {
+        if (place == MessageOrder::Place::Ahead) {
+            peer->hold(header.number, static_cast<uint8_t>(wire::RailAm::User), data,
+                       length);
+        }
+        return UCS_OK;
+    }
+    ucs_status_t status = dispatch->deliver<wire::UserHeader>(header.am_id, data,
+                                                              length, flags);
+    if (ucs_unlikely(peer->holds_next())) {
+        dispatch->deliver_held(*peer);
+    }
+    return status;
 }
 
 /* Of a peer that has not been told its token. */
@@ -84,10 +105,41 @@ ucs_status_t AmDispatch::on_user_message(Peer &peer, void *data, size_t length,
                   peer.uuid());
         return UCS_OK;
     }
-    if (!peer.take(message.header, length)) {
-        return UCS_OK;
+    const auto place = peer.take(message.header, length);
+    if (place == MessageOrder::Place::Ahead) {
+        peer.hold(message.header.number, static_cast<uint8_t>(wire::RailAm::Control),
+                  data, length);
     }
-    return deliver<wire::UserMessage>(message.am_id, data, length, flags);
+    return place == MessageOrder::Place::Next ?
+               deliver<wire::UserMessage>(message.am_id, data, length, flags) :
+               UCS_OK;
+}
+
+/* Those whose turn it is, behind one that has just been handled. What was held was
+ * well-formed. */
+void AmDispatch::deliver_held(Peer &peer)
+{
+    while (peer.holds_next()) {
+        const HeldMessages::Taken taken = peer.take_held();
+        const auto &[data, length, am_id] = taken.message;
+        wire::UserHeader    user;
+        wire::UserMessage   message;
+        wire::ControlHeader control;
+        if (am_id == static_cast<uint8_t>(wire::RailAm::User)) {
+            if (wire::parse(data, length, user)) {
+                deliver<wire::UserHeader>(
+                    static_cast<uint8_t>(user.am_id & ~wire::kMarks), data, length,
+                    0);
+            }
+        } else if (wire::parse(data, length, control)) {
+            if (control.type != static_cast<uint8_t>(wire::ControlType::User)) {
+                peer.on_held(control, data, length);
+            } else if (wire::parse(data, length, message)) {
+                deliver<wire::UserMessage>(message.am_id, data, length, 0);
+            }
+        }
+        peer.free_held(taken);
+    }
 }
 
 /* What is behind a Header goes to the user. The user may set handlers at any time:
@@ -149,11 +201,16 @@ ucs_status_t AmDispatch::on_control(void *arg, void *data, size_t length,
         dispatch->peers_.on_stray(header);
         return UCS_OK;
     }
+    ucs_status_t status = UCS_OK;
     if (header.type == static_cast<uint8_t>(wire::ControlType::User)) {
-        return dispatch->on_user_message(*peer, data, length, flags);
+        status = dispatch->on_user_message(*peer, data, length, flags);
+    } else {
+        peer->on_control(header, data, length);
     }
-    peer->on_control(header, data, length);
-    return UCS_OK;
+    if (ucs_unlikely(peer->holds_next())) {
+        dispatch->deliver_held(*peer);
+    }
+    return status;
 }
 
 /* Bytes of a get have come in by the rail. */

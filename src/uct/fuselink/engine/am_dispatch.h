@@ -58,6 +58,7 @@ private:
     template <typename Header>
     static void release_desc(uct_recv_desc_t *self, void *desc);
 
+    void         deliver_held(Peer &peer);
     ucs_status_t on_user_message(Peer &peer, void *data, size_t length,
                                  unsigned flags);
     template <typename Header>

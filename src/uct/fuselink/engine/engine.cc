@@ -119,7 +119,8 @@ PeerContext Engine::peer_context()
             .registry      = peers_,
             .deferred      = peers_,
             .settings      = {.inline_get = settings_.inline_get,
-                              .max_qps    = settings_.max_qps}};
+                              .max_qps    = settings_.max_qps,
+                              .messages   = settings_.messages}};
 }
 
 void Engine::begin_deputy()

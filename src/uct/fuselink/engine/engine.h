@@ -33,6 +33,7 @@ struct EngineSettings {
     BulkSettings         bulk;
     size_t               inline_get = 8192;
     unsigned             max_qps = 1024; /* on one rail */
+    MessagePaths::Use    messages = MessagePaths::Use::Tries;
     Rails::Settings      rails;
     ShareSettings        share;
     Watching::Settings   watching;

@@ -37,6 +37,8 @@ Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session,
               context.host, context.connect_timer),
       messages_(*this, channel_, pending_, context.copies,
                 context.rails.max_message()),
+      message_paths_(channel_, bulk_, context.host, context.settings.messages,
+                     context.rails.uuid() < uuid),
       cancellation_(*this, context.host, pending_, order_, bulk_, gets_),
       teardown_(*this, endpoints_, channel_, wireup_, pending_, order_, ops_,
                 gets_, bulk_, context.host, context.iface),
@@ -80,6 +82,7 @@ void Peer::run_deferred()
     if (!failed() && !bulk_.run_deferred()) {
         fail(UCS_ERR_UNREACHABLE);
     }
+    message_paths_.look_at_gone();
     receiver_.drain(); /* after what broke here was torn down */
     cancellation_.check();
     if (failed()) {
@@ -209,10 +212,24 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
         }
         return;
     }
-    if (!failed() && wire::is_numbered(type) && !take(header, length)) {
-        return;
+    if (!failed() && wire::is_numbered(type)) {
+        const auto place = take(header, length);
+        if (place == MessageOrder::Place::Ahead) {
+            hold(header.number, static_cast<uint8_t>(wire::RailAm::Control), data,
+                 length);
+        }
+        if (place != MessageOrder::Place::Next) {
+            return;
+        }
     }
-    switch (type) {
+    handle(header, data, length);
+}
+
+void Peer::handle(const wire::ControlHeader &header, const void *data, size_t length)
+{
+    using wire::ControlType;
+
+    switch (static_cast<ControlType>(header.type)) {
     case ControlType::GetReq:
         return target_.on_get(data, length);
     case ControlType::GetCancel:

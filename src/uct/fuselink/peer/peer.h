@@ -26,6 +26,7 @@
 #include "../wireup/wireup.h"
 #include "cancellation.h"
 #include "inflow.h"
+#include "message_paths.h"
 #include "messages.h"
 #include "silence_watch.h"
 #include "peer_context.h"
@@ -115,18 +116,29 @@ public:
     ucs_status_t fence(bool of_interface);
     ucs_status_t check(unsigned flags, uct_completion_t *comp);
 
-    /** A message of the user's has come. False if it is to be dropped: it was here
-     *  before. */
-    bool take(const wire::UserHeader &header, size_t length)
+    /** A message of the user's has come, or another that is numbered: whether it is to
+     *  be handled now, dropped as it was here before, or held. */
+    template <typename Header>
+    MessageOrder::Place take(const Header &header, size_t length)
     {
-        return ucs_likely(!failed()) &&
-               channel_.take(header.lane, header.number, header.seen, length);
+        return ucs_likely(!failed()) ?
+                   channel_.take(header.lane, header.number, header.seen, length) :
+                   MessageOrder::Place::Again;
     }
-    bool take(const wire::ControlHeader &header, size_t length)
+    /** What it said on its last message (wire::kMarks), and says on this one. */
+    uint8_t marks() const { return message_paths_.marks(); }
+    void    note_marks(uint8_t marks) { message_paths_.note_marks(marks); }
+    /** Holds one that comes before its turn; `am_id` is the rail's. */
+    void hold(wire::MessageNumber number, uint8_t am_id, const void *data,
+              size_t length)
     {
-        return ucs_likely(!failed()) &&
-               channel_.take(header.lane, header.number, header.seen, length);
+        channel_.hold(number, am_id, data, length);
     }
+    /** Behind each that was handled: the next one is held, */
+    bool holds_next() const { return channel_.holds_next() && !failed(); }
+    /** and is handled now, and freed. */
+    HeldMessages::Taken take_held() { return channel_.take_held(); }
+    void free_held(const HeldMessages::Taken &taken) { channel_.free_held(taken); }
     wire::Token token() const { return channel_.token(); }
 
     /* Incoming control messages; header.sender is this peer and the session
@@ -137,6 +149,11 @@ public:
     }
     void on_control(const wire::ControlHeader &header, const void *data,
                     size_t length);
+    /** The same of one that was held. */
+    void on_held(const wire::ControlHeader &header, const void *data, size_t length)
+    {
+        handle(header, data, length);
+    }
 
     /* Incoming bulk data. */
     uint64_t uuid() const override { return Connection::uuid(); }
@@ -195,6 +212,7 @@ public:
         if (watched()) {
             silence_.look(now);
             wireup_.watch(now);
+            message_paths_.look(now);
         } else if (waits_for_nic()) {
             silence_.look_at_nic(now);
         }
@@ -210,7 +228,8 @@ public:
     void on_carrier(uint16_t down);
     bool watched() const
     {
-        return !failed() && (silence_.needed() || wireup_.searches());
+        return !failed() && (silence_.needed() || wireup_.searches() ||
+                             message_paths_.tries());
     }
     /** Only the NIC of its messages is waited for, which tells of silence itself. */
     bool waits_for_nic() const { return !failed() && silence_.waits_for_nic(); }
@@ -266,6 +285,7 @@ private:
     void on_users_free() override { pending_.dispatch(); }
     void on_bulk_free() override { bulk_.pump(); }
 
+    void handle(const wire::ControlHeader &header, const void *data, size_t length);
     void behind_program(const wire::ControlHeader &header, const void *data,
                         size_t length);
     void handle_behind(const wire::ControlHeader &header, const void *data,
@@ -297,6 +317,7 @@ private:
     Inflow         inflow_;
     Wireup         wireup_;
     Messages       messages_;
+    MessagePaths   message_paths_;
     Cancellation   cancellation_;
     Teardown       teardown_;
     SilenceWatch   silence_;

@@ -18,6 +18,7 @@
 #include "../transfer/bulk_context.h"
 #include "../ucx.h"
 #include "../wireup/connect_timer.h"
+#include "message_paths.h"
 
 namespace fuselink {
 
@@ -37,6 +38,7 @@ protected:
 struct PeerSettings {
     size_t   inline_get; /* bytes: a get up to here is answered by messages */
     unsigned max_qps;    /* queue pairs on one rail */
+    MessagePaths::Use messages; /* of several NICs */
 };
 
 /** What a connection uses of its interface, all of which outlives it. Only

@@ -322,6 +322,9 @@ void Teardown::begin_closing()
 /* What a lane has taken goes with it if its kernel has not got it. */
 bool Teardown::say_closed()
 {
+    if (closing_ && !channel_failure_.broken && !channel_.gather()) {
+        return false;
+    }
     if (closing_ && !channel_failure_.broken && !goodbye_.said) {
         goodbye_.said = true; /* unless the lane fails in the call */
         if (!send_goodbye(channel_.ep(), wire::kGoodbyeClosed)) {

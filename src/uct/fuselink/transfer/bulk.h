@@ -157,6 +157,20 @@ public:
         recovery_.on_path_quiet(message);
     }
 
+    /* Messages that go over paths that are streams. */
+
+    /** Begins to connect one, unless that was done. */
+    void connect(Path &path) { wireup_.connect(path); }
+    /** It had no room. */
+    void no_room(Path &path) { room_.block(path); }
+    /** It did not take what it was given. */
+    void post_failed(Path &path, ucs_status_t status)
+    {
+        recovery_.post_failed(path, status);
+    }
+    /** Its kernel has all that was given to it. If not, it counts as full until then. */
+    bool is_through(Path &path) { return room_.is_through(path); }
+
     /* Paths that break. */
 
     /** A path is broken. False if it is none of ours. */

@@ -5,6 +5,7 @@
 #include "../../../ucs_ext/board.h"
 #include "../conn/endpoint_check.h"
 #include "../conn/queue_pair.h"
+#include "../conn/side_lanes.h"
 #include "../conn/stream_watch.h"
 #include "../sched/rate_meter.h"
 #include "../ucx.h"
@@ -91,6 +92,12 @@ struct Path {
         EndpointCheck check; /* of what is no stream */
     };
 
+    /** Messages of users that went over it: MessagePaths'. */
+    struct Messages {
+        uct_ep_h   ep = nullptr; /* the last that took one */
+        MessagePin pin;
+    };
+
     /** Where it is noted what is in flight. */
     struct Books {
         const Host &host; /* the clock */
@@ -164,7 +171,8 @@ struct Path {
     std::deque<Chunk *> lost;       /* broke with it */
     unsigned            on_nic = 0; /* chunks that the NIC has */
 
-    Stream stream;
+    Stream   stream;
+    Messages messages;
 
 private:
     const Books         books_;

@@ -43,6 +43,16 @@ void PathRoom::await_connection(Path &path)
     }
 }
 
+/* A stream takes nobody onto its queue who need not wait. */
+bool PathRoom::is_through(Path &path)
+{
+    if (path.room.hook.queued || path.room.hook.running) {
+        return false;
+    }
+    path.room.blocked = path.room.blocked || add_hook(path);
+    return !path.room.hook.queued;
+}
+
 ucs_status_t PathRoom::on_hook(uct_pending_req_t *req)
 {
     auto     &hook = *reinterpret_cast<Path::Hook *>(req);

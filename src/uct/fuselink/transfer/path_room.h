@@ -46,6 +46,10 @@ public:
     /** Nothing is given to the path before it is connected, if its rail tells. */
     void await_connection(Path &path);
 
+    /** The rail has nothing left of what the path was given. If it has, the path counts as
+     *  full until then. */
+    bool is_through(Path &path);
+
     /** Some path is to be looked at from progress. */
     bool retries() const { return retry_; }
     void retry(PathSet &paths);

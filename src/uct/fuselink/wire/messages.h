@@ -21,7 +21,7 @@ namespace fuselink::wire {
 static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
-inline constexpr uint8_t kProtocolVersion = 10;
+inline constexpr uint8_t kProtocolVersion = 11;
 
 /* fuselink's own active message ids on a rail; there are no others. */
 enum class RailAm : uint8_t {
@@ -57,13 +57,18 @@ inline constexpr Token kNoToken = 0;
  * release hook fits in front of the user's headroom and the user's payload
  * keeps its alignment. */
 struct UserHeader {
-    uint8_t       am_id;
+    uint8_t       am_id; /* of the user, and perhaps these: */
     uint8_t       lane;  /* see ControlHeader */
     Token         token; /* the receiver's for the sender */
     MessageNumber number;
     MessageNumber seen; /* the sender has had all messages before this one */
 } __attribute__((packed));
 static_assert(sizeof(UserHeader) == 8);
+/* The sender uses several wires for its messages: the receiver does so too. */
+inline constexpr uint8_t kSpreads = 0x80;
+/* The sender finds out if that is better: the receiver does not meanwhile. */
+inline constexpr uint8_t kTries = 0x40;
+inline constexpr uint8_t kMarks = kSpreads | kTries;
 
 enum class ControlType : uint8_t {
     Hello    = 1,

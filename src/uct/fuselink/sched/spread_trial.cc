@@ -1,0 +1,115 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "spread_trial.h"
+
+#include <algorithm>
+
+namespace fuselink::sched {
+
+void SpreadTrial::begin_turn(Nanos now, Bytes sent) noexcept
+{
+    began_   = now;
+    sent_    = sent;
+    settled_ = 0;
+    from_    = {};
+}
+
+void SpreadTrial::leave(Nanos now, bool proved) noexcept
+{
+    state_   = State::Off;
+    until_   = now + (proved ? left_ : kSoon);
+    decided_ = now;
+    from_    = {};
+    if (proved) {
+        left_ = std::min(left_ * 2, kLongestLeft);
+    } else {
+        speed_ = {};
+    }
+}
+
+/* True if it is known after so many turns. */
+bool SpreadTrial::decide(Nanos now) noexcept
+{
+    Rate one, several = rates_[1];
+    for (size_t i = 0; i < turn_; i += 2) {
+        one     = std::max(one, rates_[i]);
+        several = std::min(several, rates_[i + 1]);
+    }
+    if (several < one * (turn_ == kTurns ? kGain : kClearGain)) {
+        if (turn_ == kTurns) {
+            leave(now, true);
+            speed_ = one;
+        }
+        return turn_ == kTurns;
+    }
+    state_   = State::On;
+    until_   = now + kUsed;
+    left_    = kLeft;
+    decided_ = now;
+    speed_   = several;
+    from_    = {};
+    return true;
+}
+
+/* Two turns' time at once: bursts are no other work. */
+void SpreadTrial::look_for_other_work(Nanos now, Bytes arrived) noexcept
+{
+    if (from_ == Nanos() || now - from_ > kTurn * 4) {
+        from_    = now;
+        arrived_ = arrived;
+    } else if (now - from_ >= kTurn * 2) {
+        const Rate speed = (arrived - arrived_) / (now - from_);
+        from_            = {};
+        if (!speed.is_zero() && !speed_.is_zero() &&
+            (speed > speed_ * kOther || speed * kOther < speed_)) {
+            until_ = std::min(until_, std::max(now, decided_ + kSoon));
+            left_  = kLeft;
+        }
+    }
+}
+
+/* True if it is over. */
+bool SpreadTrial::end_turn(Nanos now, Bytes sent, Bytes arrived) noexcept
+{
+    if (arrived == last_) {
+        return false;
+    }
+    if (from_ == Nanos()) {
+        if (arrived >= sent_ && settled_++ == 0) {
+            sent_ = sent;
+        } else if (arrived >= sent_ && now - began_ >= kSettle) {
+            from_    = now;
+            arrived_ = arrived;
+            window_  = sent - arrived;
+        }
+        return false;
+    }
+    if (now - from_ < kTurn || arrived - arrived_ < window_) {
+        return false;
+    }
+    rates_[turn_] = (arrived - arrived_) / (now - from_);
+    return true;
+}
+
+bool SpreadTrial::look(Nanos now, Bytes sent, Bytes arrived, bool queues) noexcept
+{
+    const bool watched = now - looked_at_ < kUnwatched;
+    looked_at_         = now;
+    if (state_ != State::Tries && now >= until_ &&
+        (queues || state_ == State::On)) {
+        state_ = State::Tries;
+        turn_  = 0;
+        begin_turn(now, sent);
+    } else if (state_ != State::Tries) {
+        look_for_other_work(now, arrived);
+    } else if (!watched || now - began_ > kLongestTurn) {
+        leave(now, false);
+    } else if (end_turn(now, sent, arrived)) {
+        if (++turn_ < kFewestTurns || turn_ % 2 != 0 || !decide(now)) {
+            begin_turn(now, sent);
+        }
+    }
+    last_ = arrived;
+    return state_ == State::On || (state_ == State::Tries && turn_ % 2 != 0);
+}
+
+} // namespace fuselink::sched

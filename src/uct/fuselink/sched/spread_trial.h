@@ -1,0 +1,95 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_SCHED_SPREAD_TRIAL_H
+#define FUSELINK_SCHED_SPREAD_TRIAL_H
+
+#include "units.h"
+
+#include <array>
+#include <cstddef>
+
+namespace fuselink::sched {
+
+/**
+ * Decides whether messages to one host go over several wires (MessageSpread), by trying
+ * it: a second wire brings as much again where the first is the limit, and costs polls and
+ * order where processors are. What is measured tells these apart badly: a kernel's round
+ * trips grow with a busy processor as with a full wire.
+ *
+ * While segments wait on their way, it tries one and several in turn, for a few
+ * milliseconds each and three times. A turn is measured when what was sent before it has
+ * arrived, since what is sent in it stands behind that, and then what was sent by then: the
+ * peer, which does as much, has begun later. It is measured from one arrival to another, and for
+ * so long that as much has arrived as was on its way. If the worse turn of several is better than the better one of
+ * one, by a margin, they are used, and that is tried again after a while. If not, the next
+ * try comes ever later. What arrives at quite another speed than at the last decision is
+ * other work: then it is tried again soon. A turn in which nothing arrived, or which was
+ * not watched, proves nothing.
+ *
+ * Reads no clock, allocates nothing.
+ */
+class SpreadTrial {
+public:
+    /** From time to time, some milliseconds apart while messages go: their bytes, since
+     *  the beginning, those that were sent and those that have arrived. `queues`: segments
+     *  wait on their way. Returns whether several are to be used until the next look. */
+    bool look(Nanos now, Bytes sent, Bytes arrived, bool queues) noexcept;
+    /** Somebody else tries. */
+    void stop(Nanos now) noexcept
+    {
+        if (state_ == State::Tries) {
+            leave(now, false);
+        }
+    }
+    /** It has not decided. */
+    bool tries() const noexcept { return state_ == State::Tries; }
+
+    /** How long a turn is measured, behind a while in which the turn before comes to its
+     *  end, at least; and how many there are, those of one first. */
+    static constexpr Nanos  kTurn   = Nanos::millis(8);
+    static constexpr Nanos  kSettle = Nanos::millis(4);
+    static constexpr size_t kTurns  = 6;
+    /** A turn is over then, whatever was found; and if nobody has looked for so long. */
+    static constexpr Nanos kLongestTurn = Nanos::millis(250);
+    static constexpr Nanos kUnwatched   = Nanos::millis(20);
+    /** The gain that is worth it; and one that is clear after fewer turns. */
+    static constexpr double kGain        = 1.1;
+    static constexpr double kClearGain   = 1.4;
+    static constexpr size_t kFewestTurns = 4;
+    /** What was found counts for so long; if it was no gain, at least, and at most. */
+    static constexpr Nanos kUsed       = Nanos::seconds(2);
+    static constexpr Nanos kLeft       = Nanos::millis(500);
+    static constexpr Nanos kLongestLeft = Nanos::seconds(8);
+    /** Of other work: a speed so many times higher or lower; tried so long after the last
+     *  decision. */
+    static constexpr double kOther = 1.6;
+    static constexpr Nanos  kSoon  = Nanos::millis(100);
+
+private:
+    enum class State { Off, Tries, On };
+
+    void begin_turn(Nanos now, Bytes sent) noexcept;
+    bool end_turn(Nanos now, Bytes sent, Bytes arrived) noexcept;
+    bool decide(Nanos now) noexcept;
+    void leave(Nanos now, bool proved) noexcept;
+    void look_for_other_work(Nanos now, Bytes arrived) noexcept;
+
+    State                    state_ = State::Off;
+    Nanos                    until_; /* the next try */
+    Nanos                    decided_;
+    Rate                     speed_; /* then; 0: not known */
+    Nanos                    left_ = kLeft;
+    size_t                   turn_ = 0;
+    Nanos                    began_; /* this turn, */
+    Bytes                    sent_;  /* and what is to arrive first */
+    unsigned                 settled_ = 0; /* so often it has */
+    Nanos                    looked_at_;
+    Bytes                    last_;  /* had arrived by the last look */
+    Nanos                    from_;  /* measured from then; 0: not yet, */
+    Bytes                    arrived_; /* and what had arrived, */
+    Bytes                    window_; /* and was on its way */
+    std::array<Rate, kTurns> rates_{};
+};
+
+} // namespace fuselink::sched
+
+#endif
