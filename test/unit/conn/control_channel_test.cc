@@ -679,15 +679,17 @@ TEST_F(SidesTest, UsersMessagesGoOverBoth)
 
 TEST_F(SidesTest, ThePeerIsToldToDoAsMuch)
 {
+    using fuselink::wire::kBeside;
     using fuselink::wire::kSpreads;
     am('a');
     am('b');
-    EXPECT_EQ(lane.taken[0][0] & kSpreads, 0);
+    EXPECT_EQ(lane.taken[0][0], 3);
+    EXPECT_EQ(sides.lane.taken[0][0], 3 | kBeside);
     channel.spread(true, kSpreads);
     am('c');
     am('d');
     EXPECT_EQ(lane.taken[1][0], 3 | kSpreads);
-    EXPECT_EQ(sides.lane.taken[1][0], 3 | kSpreads);
+    EXPECT_EQ(sides.lane.taken[1][0], 3 | kSpreads | kBeside);
     channel.spread(false, 0);
     channel.resend(broke);
     channel.look_for_room();
@@ -723,6 +725,39 @@ TEST_F(SidesTest, WhatAnotherLostGoesOverTheLane)
     channel.resend(broke); /* nothing is open there any more */
     channel.look_for_room();
     EXPECT_EQ(lane.taken.size(), 5u);
+}
+
+/* What another wire brings later still is of an earlier number. */
+TEST_F(SidesTest, TheLaneGoesOnWithAnotherNumber)
+{
+    am('a');
+    am('b');
+    const uint8_t began = channel.lane();
+    channel.spread(false, 0);
+    channel.resend(broke);
+    channel.look_for_room();
+    ASSERT_EQ(numbers(lane), (Numbers{0, 0, 1}));
+    fuselink::wire::UserHeader first, again;
+    memcpy(&first, sides.lane.taken[0].data(), sizeof(first));
+    memcpy(&again, lane.taken[2].data(), sizeof(again));
+    EXPECT_EQ(again.number, first.number);
+    EXPECT_TRUE(fuselink::wire::lane_before(first.lane, again.lane));
+    EXPECT_EQ(channel.lane(), began); /* it is the same */
+}
+
+/* A flush has told the user that all is on its way, then a wire broke. */
+TEST_F(SidesTest, TheLastWordIsBehindWhatGoesAgain)
+{
+    am('a');
+    am('b');
+    lane.room = 0;
+    channel.resend(broke);
+    channel.look_for_room();
+    channel.set(ControlChannel::kFailed);
+    EXPECT_FALSE(channel.gather());
+    lane.room = 10;
+    EXPECT_TRUE(channel.gather());
+    EXPECT_EQ(numbers(lane), (Numbers{0, 0, 1}));
 }
 
 TEST_F(SidesTest, NothingGoesAgainThatHasCome)

@@ -95,6 +95,18 @@ TEST_F(HeldMessagesTest, WhatIsTakenStaysUntilItIsFreed)
     held.free(taken);
 }
 
+/* Of two blocks, whichever is empty first. */
+TEST_F(HeldMessagesTest, KeepsNoMemoryForNothing)
+{
+    const std::string much(20000, 'z');
+    EXPECT_TRUE(hold(2, much));
+    EXPECT_TRUE(hold(1, much)); /* in another block, and first */
+    held.pass();
+    take();
+    take();
+    EXPECT_FALSE(held.any());
+}
+
 TEST_F(HeldMessagesTest, AnyOrder)
 {
     std::mt19937 random(7);

@@ -54,7 +54,8 @@ void ControlChannel::begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
     lane_.rail   = &rail;
     lane_.remote = remote;
     lane_.limits = limits;
-    ++lane_.number;
+    lane_.began = ++lane_.number;
+    spread(false, 0);
     beside_.open = false; /* it takes those again */
     log_.rewind(resent_);
     if (ucs_unlikely(!puts_.empty())) {
@@ -239,7 +240,7 @@ void ControlChannel::refresh(uint8_t am_id, char *bytes)
 {
     if (am_id == kUser) {
         auto *header  = reinterpret_cast<wire::UserHeader *>(bytes);
-        header->am_id = static_cast<uint8_t>((header->am_id & ~wire::kMarks) | marks_);
+        header->am_id = static_cast<uint8_t>((header->am_id & wire::kAmId) | marks_);
         header->lane  = lane_.number;
         header->seen  = order_.next();
     } else {
@@ -357,8 +358,7 @@ bool ControlChannel::send_next()
     return false;
 }
 
-/* fuselink's own stay on the lane: they are short, and what they say of other wires is not
- * to wait for these. */
+/* fuselink's own stay on the lane: they are short. */
 bool ControlChannel::give_aside(MessageLog::Record &record)
 {
     if (record.am_id != kUser) {
@@ -370,11 +370,15 @@ bool ControlChannel::give_aside(MessageLog::Record &record)
         return false;
     }
     const wire::MessageNumber number = log_.first_unsent();
-    ucs_status_t              status = give(side.ep, record, side.pin);
+    auto &am_id         = reinterpret_cast<wire::UserHeader *>(record.bytes())->am_id;
+    am_id               = static_cast<uint8_t>(am_id | wire::kBeside);
+    ucs_status_t status = give(side.ep, record, side.pin);
     if (status == UCS_OK) {
-        order_.tell();
         log_.note_sent();
         beside_ = {true, number};
+    }
+    if (status != UCS_OK) {
+        am_id = static_cast<uint8_t>(am_id & ~wire::kBeside); /* the lane has it */
     }
     sides_->gave(status, length);
     return status == UCS_OK;
@@ -410,6 +414,8 @@ void ControlChannel::resend(Count &broke)
 {
     if (beside_.open && lane_.ep != nullptr && !has(kConnecting | kFailed)) {
         beside_.open = false;
+        /* What others bring late is known by that, when numbers have had their turn. */
+        ++lane_.number;
         log_.rewind(&broke);
         look_later();
     }
@@ -418,10 +424,10 @@ void ControlChannel::resend(Count &broke)
 bool ControlChannel::gather()
 {
     spread(false, 0);
+    gathers_ = gathers_ || beside_.open || log_.goes_again();
     if (beside_.open) {
         beside_.open = false;
         log_.rewind(resent_);
-        gathers_ = true;
     }
     while (gathers_ && log_.unsent() && lane_.ep != nullptr && send_next()) {
     }

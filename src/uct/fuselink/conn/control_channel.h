@@ -115,6 +115,8 @@ public:
         marks_   = marks;
     }
     bool spreads() const { return spreads_; }
+    /** They have taken what is not acknowledged. */
+    bool beside() const { return beside_.open; }
     /** They may have lost what they took: the lane takes again what is not acknowledged,
      *  which is counted in `broke`. From progress. */
     void resend(Count &broke);
@@ -148,8 +150,9 @@ public:
     /** It is no more. */
     void close();
 
-    /* Lanes are counted, by either side; the numbers wrap around. */
-    uint8_t     lane() const { return lane_.number; }
+    /* Lanes are counted, by either side; the numbers wrap around. One that takes again what
+     * others had goes on with the next number. */
+    uint8_t     lane() const { return lane_.began; }
     uint8_t     peer_lane() const { return order_.lane(); }
     wire::Token token() const { return token_; }
     void        set_peer_token(wire::Token token) { peer_token_ = token; }
@@ -326,8 +329,8 @@ public:
     uint64_t heard_seen() const { return telling_.heard; }
     bool     seen_is_due() const { return telling_.due; }
 
-    /** The number of the peer's message that comes next. */
-    wire::MessageNumber next_of_peer() const { return order_.next(); }
+    /** The number of the message that is next accepted. */
+    wire::MessageNumber next_number() const { return log_.next_number(); }
     /** Bytes of messages that the peer has acknowledged, since the beginning. */
     uint64_t arrived() const { return log_.arrived(); }
     /** Messages that the peer has not acknowledged, */
@@ -352,7 +355,8 @@ private:
         Rail    *counted = nullptr; /* where people are told of it */
         Limits   limits{};
         uint8_t  remote = 0; /* rail of the peer's */
-        uint8_t  number = 0;
+        uint8_t  number = 0; /* on messages */
+        uint8_t  began  = 0; /* its first */
         bool     for_hellos = false;
         bool     unflushed  = false;
         bool     unfenced   = false;

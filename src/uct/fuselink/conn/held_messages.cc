@@ -76,12 +76,14 @@ void HeldMessages::release(Block *block)
     if (--users(block) != 0) {
         return;
     }
-    if (block == last_ && count_ != 0) {
+    if (block != last_) {
+        memory_.give_back(block);
+    } else {
         block->used = sizeof(size_t);
-        return;
     }
-    last_ = block == last_ ? nullptr : last_;
-    memory_.give_back(block);
+    if (count_ == 0 && last_ != nullptr && users(last_) == 0) {
+        memory_.give_back(std::exchange(last_, nullptr));
+    }
 }
 
 void HeldMessages::pass()

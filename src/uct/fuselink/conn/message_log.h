@@ -149,6 +149,8 @@ public:
     /** There is another lane, which is to send again what is not acknowledged. What
      *  it does is counted in `broke`, which outlives this, unless it is null. */
     void rewind(Count *broke = nullptr);
+    /** What is sent next was sent before. */
+    bool goes_again() const { return sent_ != fresh_; }
     /** Bytes that lanes sent which other lanes had sent before. */
     uint64_t resent() const { return resent_; }
 

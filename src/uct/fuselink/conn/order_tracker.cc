@@ -462,6 +462,9 @@ ucs_status_t OrderTracker::flush(PeerUser *user, uct_completion_t *comp,
         (channel_.has(ControlChannel::kQueued) && !from_queue)) {
         return UCS_ERR_NO_RESOURCE;
     }
+    if (channel_.beside() && (comp != nullptr || !acks_.puts_open())) {
+        acks_.put_sent(); /* the lane cannot tell of what others have: the peer is asked */
+    }
     const bool open = puts_and_ops_open();
 
     if (comp == nullptr) {

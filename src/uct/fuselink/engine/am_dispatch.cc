@@ -60,17 +60,14 @@ ucs_status_t AmDispatch::on_user(void *arg, void *data, size_t length,
 {
     auto &[dispatch, rail] = *static_cast<Port *>(arg);
     wire::UserHeader header;
-    uint8_t          marks = 0;
-    if (ucs_unlikely(!wire::parse(data, length, header) ||
-                     header.am_id >= UCT_AM_ID_MAX)) {
-        marks = length >= sizeof(header) ? header.am_id & wire::kMarks : 0;
-        header.am_id &= static_cast<uint8_t>(~wire::kMarks);
-        if (marks == 0 || header.am_id >= UCT_AM_ID_MAX) {
-            ucs_error("fuselink: malformed message on rail %s: dropped",
-                      rail->name().c_str());
-            return UCS_OK;
-        }
+    if (ucs_unlikely(!wire::parse(data, length, header))) {
+        ucs_error("fuselink: malformed message on rail %s: dropped",
+                  rail->name().c_str());
+        return UCS_OK;
     }
+    const uint8_t marks  = header.am_id & wire::kMarks;
+    const bool    beside = (header.am_id & wire::kBeside) != 0;
+    header.am_id &= wire::kAmId;
     Peer *peer = dispatch->peers_.find_token(header.token);
     if (ucs_unlikely(peer == nullptr)) {
         return UCS_OK;
@@ -78,6 +75,10 @@ ucs_status_t AmDispatch::on_user(void *arg, void *data, size_t length,
     if (ucs_unlikely(marks != peer->marks())) {
         peer->note_marks(marks);
     }
+    if (ucs_unlikely(beside)) {
+        header.seen = peer->acknowledged();
+    }
+    peer->note_message();
     const auto place = peer->take(header, length);
     if (ucs_unlikely(place != MessageOrder::Place::Next)) {
         if (place == MessageOrder::Place::Ahead) {
@@ -127,9 +128,7 @@ void AmDispatch::deliver_held(Peer &peer)
         wire::ControlHeader control;
         if (am_id == static_cast<uint8_t>(wire::RailAm::User)) {
             if (wire::parse(data, length, user)) {
-                deliver<wire::UserHeader>(
-                    static_cast<uint8_t>(user.am_id & ~wire::kMarks), data, length,
-                    0);
+                deliver<wire::UserHeader>(user.am_id & wire::kAmId, data, length, 0);
             }
         } else if (wire::parse(data, length, control)) {
             if (control.type != static_cast<uint8_t>(wire::ControlType::User)) {

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "message_paths.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace fuselink {
@@ -13,6 +14,8 @@ constexpr size_t kLane = 0; /* paths have the numbers behind it */
 constexpr sched::Nanos kQueued = sched::Nanos::micros(10);
 /* Of messages, between two looks: less is carried by any wire. */
 constexpr uint64_t kMuch = 4096;
+/* Of a message, in the mean: shorter ones keep processors busy, and not wires. */
+constexpr uint64_t kLong = 128;
 /* So long nothing is tried behind what the peer has tried. */
 constexpr sched::Nanos kYields = sched::Nanos::millis(100);
 
@@ -75,6 +78,9 @@ bool MessagePaths::look_at_paths(sched::Nanos now, bool wanted)
 {
     bool   any  = false;
     size_t wire = kLane;
+    if (wanted) {
+        bulk_.revive(now);
+    }
     for (const auto &path : bulk_.paths()) {
         ++wire;
         if (!may_take(*path)) {
@@ -88,6 +94,10 @@ bool MessagePaths::look_at_paths(sched::Nanos now, bool wanted)
         if (path->messages.ep != nullptr && path->messages.ep == path->ep &&
             host_.streams().look(path->ep, state)) {
             spread_->wires.look(wire, now, sched::Bytes(state.acked), state.unacked);
+            if (path->messages.acked != 0 && state.acked > path->messages.acked) {
+                bulk_.carries(*path);
+            }
+            path->messages.acked = state.acked;
         }
         any = any || has_room(*path);
     }
@@ -117,11 +127,11 @@ bool MessagePaths::may_try(sched::Nanos now, bool wanted)
     return (!yields_ || now - wanted_at_ >= kYields) && now - told_at_ >= kYields;
 }
 
-/* Messages of the peer, lately. */
+/* Messages of the peer's users, lately. */
 bool MessagePaths::hears(sched::Nanos now)
 {
-    if (heard_ != channel_.next_of_peer()) {
-        heard_    = channel_.next_of_peer();
+    if (heard_ != came_) {
+        heard_    = came_;
         heard_at_ = now;
     }
     return now - heard_at_ < kYields;
@@ -134,12 +144,19 @@ void MessagePaths::look(sched::Nanos now)
     }
     if (!lane_counts()) {
         channel_.spread(false, 0);
+        if (spread_) {
+            spread_->trial.stop(now);
+        }
         return;
     }
     const bool     told = hears(now) && marks_ != 0;
     const uint64_t sent = channel_.arrived() + channel_.unseen_bytes();
-    const bool     much = sent - std::exchange(sent_, sent) >= kMuch ||
-                      channel_.unseen_bytes() >= kMuch || use_ == Use::All;
+    const uint64_t bytes = sent - std::exchange(sent_, sent);
+    const wire::MessageNumber next     = channel_.next_number();
+    const wire::MessageNumber messages = next - std::exchange(next_, next);
+    const bool much = use_ == Use::All ||
+                      (std::max(bytes, uint64_t{channel_.unseen_bytes()}) >= kMuch &&
+                       bytes >= uint64_t{kLong} * messages);
     told_at_ = told ? now : told_at_;
     if (!much && !told && !channel_.spreads() && !tries()) {
         return;
@@ -231,7 +248,8 @@ void MessagePaths::look_at_gone()
     for (const auto &path : bulk_.paths()) {
         if (ucs_unlikely(path->messages.ep != nullptr &&
                          path->messages.ep != path->ep)) {
-            path->messages.ep = nullptr;
+            path->messages.ep    = nullptr;
+            path->messages.acked = 0;
             channel_.resend(path->rail.health.messages_resent());
         }
     }

@@ -47,6 +47,8 @@ public:
     /** What the peer said on its last message (wire::kMarks), and says on this one. */
     uint8_t marks() const { return marks_; }
     void    note_marks(uint8_t marks) { marks_ = marks; }
+    /** One of its users' messages has come. */
+    void    note_message() { ++came_; }
     /** It is to be looked at. */
     bool tries() const { return spread_ && spread_->trial.tries(); }
     /** From progress, now and then: looks at the wires in use. */
@@ -81,12 +83,14 @@ private:
     const Use       use_;
     const bool      yields_;
     uint8_t         marks_ = 0; /* what it said last, */
-    wire::MessageNumber heard_ = 0; /* its next message by the last look, */
+    uint32_t        came_  = 0; /* messages of its users, */
+    uint32_t        heard_ = 0; /* by the last look, */
     sched::Nanos    heard_at_; /* when there was another, */
     sched::Nanos    told_at_;  /* and one with marks */
     sched::Nanos    wanted_at_; /* first */
     std::unique_ptr<Spread> spread_; /* peers whose lane is enough have none */
-    uint64_t                sent_  = 0; /* bytes, by the last look */
+    uint64_t                sent_ = 0; /* bytes, by the last look, */
+    wire::MessageNumber     next_ = 0; /* and the next message then */
     uint8_t                 lane_      = 0; /* the last that was looked at */
     Path                   *chosen_    = nullptr;
     size_t                  chosen_wire_ = 0;

@@ -128,6 +128,9 @@ public:
     /** What it said on its last message (wire::kMarks), and says on this one. */
     uint8_t marks() const { return message_paths_.marks(); }
     void    note_marks(uint8_t marks) { message_paths_.note_marks(marks); }
+    void    note_message() { message_paths_.note_message(); }
+    /** What it has acknowledged of ours. */
+    wire::MessageNumber acknowledged() const { return channel_.acknowledged(); }
     /** Holds one that comes before its turn; `am_id` is the rail's. */
     void hold(wire::MessageNumber number, uint8_t am_id, const void *data,
               size_t length)

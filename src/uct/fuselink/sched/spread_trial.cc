@@ -2,6 +2,7 @@
 #include "spread_trial.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fuselink::sched {
 
@@ -19,7 +20,10 @@ void SpreadTrial::leave(Nanos now, bool proved) noexcept
     until_   = now + (proved ? left_ : kSoon);
     decided_ = now;
     from_    = {};
-    if (proved) {
+    if (proved && std::exchange(other_, false)) {
+        left_ = kLeft;
+        soon_ = std::min(soon_ * 2, kLongestLeft);
+    } else if (proved) {
         left_ = std::min(left_ * 2, kLongestLeft);
     } else {
         speed_ = {};
@@ -44,6 +48,8 @@ bool SpreadTrial::decide(Nanos now) noexcept
     state_   = State::On;
     until_   = now + kUsed;
     left_    = kLeft;
+    soon_    = kSoon;
+    other_   = false;
     decided_ = now;
     speed_   = several;
     from_    = {};
@@ -61,8 +67,8 @@ void SpreadTrial::look_for_other_work(Nanos now, Bytes arrived) noexcept
         from_            = {};
         if (!speed.is_zero() && !speed_.is_zero() &&
             (speed > speed_ * kOther || speed * kOther < speed_)) {
-            until_ = std::min(until_, std::max(now, decided_ + kSoon));
-            left_  = kLeft;
+            until_ = std::min(until_, std::max(now, decided_ + soon_));
+            other_ = true;
         }
     }
 }

@@ -60,7 +60,7 @@ public:
     static constexpr Nanos kLeft       = Nanos::millis(500);
     static constexpr Nanos kLongestLeft = Nanos::seconds(8);
     /** Of other work: a speed so many times higher or lower; tried so long after the last
-     *  decision. */
+     *  decision, or later each time if that was no gain either. */
     static constexpr double kOther = 1.6;
     static constexpr Nanos  kSoon  = Nanos::millis(100);
 
@@ -77,6 +77,8 @@ private:
     Nanos                    until_; /* the next try */
     Nanos                    decided_;
     Rate                     speed_; /* then; 0: not known */
+    Nanos                    soon_ = kSoon;
+    bool                     other_ = false; /* tried for other work */
     Nanos                    left_ = kLeft;
     size_t                   turn_ = 0;
     Nanos                    began_; /* this turn, */

@@ -161,6 +161,15 @@ public:
 
     /** Begins to connect one, unless that was done. */
     void connect(Path &path) { wireup_.connect(path); }
+    /** Those that broke may be connected again if their time has come. */
+    void revive(sched::Nanos now) { recovery_.revive(now); }
+    /** Messages have arrived on it. */
+    void carries(Path &path)
+    {
+        if (ucs_unlikely(path.recovery.out)) {
+            recovery_.carries_again(path);
+        }
+    }
     /** It had no room. */
     void no_room(Path &path) { room_.block(path); }
     /** It did not take what it was given. */

@@ -94,7 +94,8 @@ struct Path {
 
     /** Messages of users that went over it: MessagePaths'. */
     struct Messages {
-        uct_ep_h   ep = nullptr; /* the last that took one */
+        uct_ep_h   ep = nullptr; /* the last that took one; */
+        uint64_t   acked = 0; /* of its bytes, by the last look */
         MessagePin pin;
     };
 

@@ -69,6 +69,10 @@ inline constexpr uint8_t kSpreads = 0x80;
 /* The sender finds out if that is better: the receiver does not meanwhile. */
 inline constexpr uint8_t kTries = 0x40;
 inline constexpr uint8_t kMarks = kSpreads | kTries;
+/* It goes beside the lane, where it may be late by a turn of the numbers: `seen` does not
+ * count. */
+inline constexpr uint8_t kBeside = 0x20;
+inline constexpr uint8_t kAmId   = 0x1f;
 
 enum class ControlType : uint8_t {
     Hello    = 1,
