@@ -56,8 +56,7 @@ void ControlChannel::begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
     lane_.limits = limits;
     lane_.began = ++lane_.number;
     spread(false, 0);
-    beside_.open = false; /* it takes those again */
-    log_.rewind(resent_);
+    rewind(resent_);
     if (ucs_unlikely(!puts_.empty())) {
         puts_.rewind();
         set(kPutsAgain);
@@ -314,20 +313,15 @@ ucs_status_t ControlChannel::give(uct_ep_h ep, MessageLog::Record &record,
     constexpr unsigned kHeader = sizeof(wire::UserHeader);
     const uct_iov_t    iov{bytes + kHeader, record.length - kHeader,
                            UCT_MEM_HANDLE_NULL, 0, 1};
-    if (pin != nullptr) {
-        pin->comp    = {on_unpinned, 1, UCS_OK};
-        pin->channel = this;
-        pin->number  = log_.first_unsent();
-    }
-    ucs_status_t status = uct_ep_am_zcopy(ep, record.am_id, bytes, kHeader, &iov, 1, 0,
-                                          pin != nullptr ? &pin->comp : nullptr);
+    uct_completion_t *comp   = pin == nullptr ? nullptr :
+                                                &pins_.prepare(*pin, log_.first_unsent());
+    ucs_status_t      status = uct_ep_am_zcopy(ep, record.am_id, bytes, kHeader, &iov, 1,
+                                               0, comp);
     if (status != UCS_INPROGRESS) {
         return status;
     }
     if (pin != nullptr) {
-        seen_     = pins_.empty() ? log_.first_number() : seen_;
-        pin->held = true;
-        pins_.push_back(pin);
+        pins_.hold(*pin, log_.first_number());
     }
     return UCS_OK;
 }
@@ -365,7 +359,7 @@ bool ControlChannel::give_aside(MessageLog::Record &record)
         return false;
     }
     const size_t          length = record.length;
-    const SideLanes::Side side   = sides_->choose(length);
+    const SideLanes::Side side   = sides_->choose();
     if (side.ep == nullptr) {
         return false;
     }
@@ -376,47 +370,26 @@ bool ControlChannel::give_aside(MessageLog::Record &record)
     if (status == UCS_OK) {
         log_.note_sent();
         beside_ = {true, number};
-    }
-    if (status != UCS_OK) {
+    } else {
         am_id = static_cast<uint8_t>(am_id & ~wire::kBeside); /* the lane has it */
     }
     sides_->gave(status, length);
     return status == UCS_OK;
 }
 
-void ControlChannel::on_unpinned(uct_completion_t *comp)
+/* The lane takes again what is not acknowledged, also what others have taken. */
+void ControlChannel::rewind(Count *broke)
 {
-    auto *pin  = reinterpret_cast<MessagePin *>(comp);
-    auto &self = *pin->channel;
-    pin->held  = false;
-    std::erase(self.pins_, pin);
-    self.acknowledged(self.seen_);
-}
-
-/* Of what the peer has acknowledged, what no endpoint is sending. */
-wire::MessageNumber ControlChannel::before_pins(wire::MessageNumber seen)
-{
-    const wire::MessageNumber first = log_.first_number();
-    const int                 more  = wire::message_distance(seen, first);
-    if (more > wire::message_distance(seen_, first) &&
-        static_cast<size_t>(more) <= log_.messages()) {
-        seen_ = seen;
-    }
-    for (const MessagePin *pin : pins_) {
-        if (wire::message_distance(pin->number, seen) < 0) {
-            seen = pin->number;
-        }
-    }
-    return seen;
+    beside_.open = false;
+    log_.rewind(broke);
 }
 
 void ControlChannel::resend(Count &broke)
 {
     if (beside_.open && lane_.ep != nullptr && !has(kConnecting | kFailed)) {
-        beside_.open = false;
         /* What others bring late is known by that, when numbers have had their turn. */
         ++lane_.number;
-        log_.rewind(&broke);
+        rewind(&broke);
         look_later();
     }
 }
@@ -426,8 +399,7 @@ bool ControlChannel::gather()
     spread(false, 0);
     gathers_ = gathers_ || beside_.open || log_.goes_again();
     if (beside_.open) {
-        beside_.open = false;
-        log_.rewind(resent_);
+        rewind(resent_);
     }
     while (gathers_ && log_.unsent() && lane_.ep != nullptr && send_next()) {
     }
@@ -667,8 +639,8 @@ void ControlChannel::hold(wire::MessageNumber number, uint8_t am_id,
 
 void ControlChannel::acknowledged(wire::MessageNumber seen)
 {
-    if (ucs_unlikely(!pins_.empty())) {
-        seen = before_pins(seen);
+    if (ucs_unlikely(pins_.any())) {
+        seen = pins_.before(seen, log_.first_number(), log_.messages());
     }
     if (!log_.acknowledge(seen)) {
         return; /* late, over an earlier lane */

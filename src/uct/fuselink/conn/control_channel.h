@@ -11,6 +11,7 @@
 #include "held_messages.h"
 #include "message_log.h"
 #include "message_order.h"
+#include "message_pins.h"
 #include "put_log.h"
 #include "seen_timer.h"
 #include "side_lanes.h"
@@ -46,7 +47,8 @@ namespace fuselink {
  *
  * One thread at a time (the worker's).
  */
-class ControlChannel final : private SeenTimer::Client {
+class ControlChannel final : private SeenTimer::Client,
+                             private MessagePins::Client {
 public:
     /** What the lane tells of. Called from inside of its methods. */
     class Events : public LaneOwner {
@@ -331,11 +333,12 @@ public:
 
     /** The number of the message that is next accepted. */
     wire::MessageNumber next_number() const { return log_.next_number(); }
-    /** Bytes of messages that the peer has acknowledged, since the beginning. */
+    /** Bytes of messages since the beginning: that were accepted, and that the peer has
+     *  acknowledged. */
+    uint64_t accepted() const { return log_.arrived() + log_.bytes(); }
     uint64_t arrived() const { return log_.arrived(); }
     /** Messages that the peer has not acknowledged, */
     size_t unseen() const { return log_.messages(); }
-    size_t unseen_bytes() const { return log_.bytes(); }
     /** and how many it has, since the beginning; wraps around. */
     wire::MessageNumber acknowledged() const { return log_.first_number(); }
     /** Bytes that were sent again on other lanes, since the beginning. */
@@ -427,13 +430,13 @@ private:
     }
     ucs_status_t give(uct_ep_h ep, MessageLog::Record &record, MessagePin *pin);
     bool         give_aside(MessageLog::Record &record);
-    wire::MessageNumber before_pins(wire::MessageNumber seen);
+    void         rewind(Count *broke);
     void lane_failed(ucs_status_t status);
 
     void tell_seen() override;
+    void on_unpinned(wire::MessageNumber seen) override { acknowledged(seen); }
 
     static ucs_status_t on_hook(uct_pending_req_t *req);
-    static void         on_unpinned(uct_completion_t *comp);
 
     Connection       &conn_;
     const uint64_t    own_;
@@ -458,9 +461,8 @@ private:
     uint8_t           marks_   = 0; /* on users' messages */
     bool              gathers_ = false;
     Beside            beside_;
+    MessagePins       pins_{*this};
     MessagePin        pin_; /* the lane's, if it is a stream */
-    std::vector<MessagePin *> pins_; /* that are held */
-    wire::MessageNumber seen_ = 0;  /* while some are: what is acknowledged */
     ControlQueue      queue_;
     std::vector<uint8_t> hello_; /* goes first */
 };

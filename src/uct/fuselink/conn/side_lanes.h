@@ -3,22 +3,11 @@
 #define FUSELINK_CONN_SIDE_LANES_H
 
 #include "../ucx.h"
-#include "../wire/messages.h"
+#include "message_pins.h"
 
 #include <cstddef>
 
 namespace fuselink {
-
-class ControlChannel;
-
-/** A message that an endpoint sends from the log: it stays there until the endpoint has
- *  sent it all, also if the peer has had it another way by then. */
-struct MessagePin {
-    uct_completion_t    comp{}; /* first: UCX gives back a pointer to it */
-    ControlChannel     *channel = nullptr;
-    wire::MessageNumber number  = 0;
-    bool                held    = false;
-};
 
 /**
  * Other wires to the same peer, over which messages of users may go beside the lane
@@ -33,9 +22,9 @@ public:
         MessagePin *pin = nullptr; /* of the endpoint; not held */
     };
 
-    /** Where a message of so many bytes is to go. */
-    virtual Side choose(size_t length) = 0;
-    /** What the endpoint that was chosen last has returned. */
+    /** Where the next message is to go. */
+    virtual Side choose() = 0;
+    /** What the endpoint that was chosen last has returned, for so many bytes. */
     virtual void gave(ucs_status_t status, size_t length) = 0;
     /** The lane has taken so many bytes. */
     virtual void lane_took(size_t length) = 0;

@@ -79,12 +79,7 @@ ucs_status_t AmDispatch::on_user(void *arg, void *data, size_t length,
         header.seen = peer->acknowledged();
     }
     peer->note_message();
-    const auto place = peer->take(header, length);
-    if (ucs_unlikely(place != MessageOrder::Place::Next)) {
-        if (place == MessageOrder::Place::Ahead) {
-            peer->hold(header.number, static_cast<uint8_t>(wire::RailAm::User), data,
-                       length);
-        }
+    if (ucs_unlikely(!peer->take(header, wire::RailAm::User, data, length))) {
         return UCS_OK;
     }
     ucs_status_t status = dispatch->deliver<wire::UserHeader>(header.am_id, data,
@@ -106,14 +101,10 @@ ucs_status_t AmDispatch::on_user_message(Peer &peer, void *data, size_t length,
                   peer.uuid());
         return UCS_OK;
     }
-    const auto place = peer.take(message.header, length);
-    if (place == MessageOrder::Place::Ahead) {
-        peer.hold(message.header.number, static_cast<uint8_t>(wire::RailAm::Control),
-                  data, length);
+    if (!peer.take(message.header, wire::RailAm::Control, data, length)) {
+        return UCS_OK;
     }
-    return place == MessageOrder::Place::Next ?
-               deliver<wire::UserMessage>(message.am_id, data, length, flags) :
-               UCS_OK;
+    return deliver<wire::UserMessage>(message.am_id, data, length, flags);
 }
 
 /* Those whose turn it is, behind one that has just been handled. What was held was

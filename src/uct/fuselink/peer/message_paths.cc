@@ -25,11 +25,6 @@ bool queues(const StreamState &state)
            state.rtt - state.least_rtt >= kQueued;
 }
 
-bool is_callers_error(ucs_status_t status)
-{
-    return status == UCS_ERR_NO_RESOURCE || PathRecovery::is_calls_error(status);
-}
-
 } // namespace
 
 /* Of what is no stream, nobody knows the speed here, nor what was lost. */
@@ -91,8 +86,7 @@ bool MessagePaths::look_at_paths(sched::Nanos now, bool wanted)
             bulk_.connect(*path);
         }
         StreamState state;
-        if (path->messages.ep != nullptr && path->messages.ep == path->ep &&
-            host_.streams().look(path->ep, state)) {
+        if (path->has_messages() && host_.streams().look(path->ep, state)) {
             spread_->wires.look(wire, now, sched::Bytes(state.acked), state.unacked);
             if (path->messages.acked != 0 && state.acked > path->messages.acked) {
                 bulk_.carries(*path);
@@ -149,13 +143,13 @@ void MessagePaths::look(sched::Nanos now)
         }
         return;
     }
-    const bool     told = hears(now) && marks_ != 0;
-    const uint64_t sent = channel_.arrived() + channel_.unseen_bytes();
+    const bool     told  = hears(now) && marks_ != 0;
+    const uint64_t sent  = channel_.accepted();
     const uint64_t bytes = sent - std::exchange(sent_, sent);
     const wire::MessageNumber next     = channel_.next_number();
     const wire::MessageNumber messages = next - std::exchange(next_, next);
     const bool much = use_ == Use::All ||
-                      (std::max(bytes, uint64_t{channel_.unseen_bytes()}) >= kMuch &&
+                      (std::max(bytes, sent - channel_.arrived()) >= kMuch &&
                        bytes >= uint64_t{kLong} * messages);
     told_at_ = told ? now : told_at_;
     if (!much && !told && !channel_.spreads() && !tries()) {
@@ -175,22 +169,22 @@ void MessagePaths::look(sched::Nanos now)
     if (use_ == Use::All) {
         spread(any, 0);
     } else {
-        follow_trial(now, wanted, any);
+        follow_trial(now, any && may_try(now, wanted),
+                     any && told && (marks_ & wire::kSpreads) != 0);
     }
 }
 
-void MessagePaths::follow_trial(sched::Nanos now, bool wanted, bool any)
+/* `may`: begin a trial; `follows`: the peer uses several. */
+void MessagePaths::follow_trial(sched::Nanos now, bool may, bool follows)
 {
-    const bool follows = told_at_ == now && (marks_ & wire::kSpreads) != 0;
-    const bool own     = spread_->trial.look(
-        now, sched::Bytes(channel_.arrived() + channel_.unseen_bytes()),
-        sched::Bytes(channel_.arrived()), any && may_try(now, wanted));
-    spread(own || (follows && any && !tries()),
+    const bool own = spread_->trial.look(now, sched::Bytes(channel_.accepted()),
+                                         sched::Bytes(channel_.arrived()), may);
+    spread(own || (follows && !tries()),
            static_cast<uint8_t>((own ? wire::kSpreads : 0) |
                                 (tries() ? wire::kTries : 0)));
 }
 
-SideLanes::Side MessagePaths::choose(size_t)
+SideLanes::Side MessagePaths::choose()
 {
     chosen_at_   = host_.now();
     chosen_      = nullptr;
@@ -220,7 +214,7 @@ void MessagePaths::gave(ucs_status_t status, size_t length)
         path.messages.ep = path.ep;
         bulk_.paths().note_notice(path);
         spread_->wires.gave(chosen_wire_, sched::Bytes(length), chosen_at_);
-    } else if (is_callers_error(status)) {
+    } else if (status == UCS_ERR_NO_RESOURCE || PathRecovery::is_calls_error(status)) {
         bulk_.no_room(path);
     } else {
         bulk_.post_failed(path, status);
@@ -236,7 +230,7 @@ bool MessagePaths::are_through()
 {
     bool through = true;
     for (const auto &path : bulk_.paths()) {
-        if (path->messages.ep != nullptr && path->messages.ep == path->ep) {
+        if (path->has_messages()) {
             through = bulk_.is_through(*path) && through;
         }
     }
@@ -245,9 +239,11 @@ bool MessagePaths::are_through()
 
 void MessagePaths::look_at_gone()
 {
+    if (ucs_likely(!spread_)) {
+        return;
+    }
     for (const auto &path : bulk_.paths()) {
-        if (ucs_unlikely(path->messages.ep != nullptr &&
-                         path->messages.ep != path->ep)) {
+        if (path->messages.ep != nullptr && !path->has_messages()) {
             path->messages.ep    = nullptr;
             path->messages.acked = 0;
             channel_.resend(path->rail.health.messages_resent());

@@ -56,7 +56,7 @@ public:
     /** From progress, behind paths that break: what had messages and is no more. */
     void look_at_gone();
 
-    Side choose(size_t length) override;
+    Side choose() override;
     void gave(ucs_status_t status, size_t length) override;
     void lane_took(size_t length) override;
     bool are_through() override;
@@ -75,7 +75,7 @@ private:
     bool look_at_paths(sched::Nanos now, bool wanted);
     bool may_try(sched::Nanos now, bool wanted);
     void spread(bool several, uint8_t marks);
-    void follow_trial(sched::Nanos now, bool wanted, bool any);
+    void follow_trial(sched::Nanos now, bool may, bool follows);
 
     ControlChannel &channel_;
     BulkSender     &bulk_;

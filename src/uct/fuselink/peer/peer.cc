@@ -212,15 +212,9 @@ void Peer::on_control(const wire::ControlHeader &header, const void *data,
         }
         return;
     }
-    if (!failed() && wire::is_numbered(type)) {
-        const auto place = take(header, length);
-        if (place == MessageOrder::Place::Ahead) {
-            hold(header.number, static_cast<uint8_t>(wire::RailAm::Control), data,
-                 length);
-        }
-        if (place != MessageOrder::Place::Next) {
-            return;
-        }
+    if (!failed() && wire::is_numbered(type) &&
+        !take(header, wire::RailAm::Control, data, length)) {
+        return;
     }
     handle(header, data, length);
 }

@@ -116,14 +116,20 @@ public:
     ucs_status_t fence(bool of_interface);
     ucs_status_t check(unsigned flags, uct_completion_t *comp);
 
-    /** A message of the user's has come, or another that is numbered: whether it is to
-     *  be handled now, dropped as it was here before, or held. */
+    /** A message of the user's has come, or another that is numbered, on that active
+     *  message of the rail. False if it is not to be handled now: it was here before, or
+     *  has come before its turn, and is held. */
     template <typename Header>
-    MessageOrder::Place take(const Header &header, size_t length)
+    bool take(const Header &header, wire::RailAm am, const void *data, size_t length)
     {
-        return ucs_likely(!failed()) ?
-                   channel_.take(header.lane, header.number, header.seen, length) :
-                   MessageOrder::Place::Again;
+        if (ucs_unlikely(failed())) {
+            return false;
+        }
+        const auto place = channel_.take(header.lane, header.number, header.seen, length);
+        if (ucs_unlikely(place == MessageOrder::Place::Ahead)) {
+            channel_.hold(header.number, static_cast<uint8_t>(am), data, length);
+        }
+        return place == MessageOrder::Place::Next;
     }
     /** What it said on its last message (wire::kMarks), and says on this one. */
     uint8_t marks() const { return message_paths_.marks(); }
@@ -131,12 +137,6 @@ public:
     void    note_message() { message_paths_.note_message(); }
     /** What it has acknowledged of ours. */
     wire::MessageNumber acknowledged() const { return channel_.acknowledged(); }
-    /** Holds one that comes before its turn; `am_id` is the rail's. */
-    void hold(wire::MessageNumber number, uint8_t am_id, const void *data,
-              size_t length)
-    {
-        channel_.hold(number, am_id, data, length);
-    }
     /** Behind each that was handled: the next one is held, */
     bool holds_next() const { return channel_.holds_next() && !failed(); }
     /** and is handled now, and freed. */

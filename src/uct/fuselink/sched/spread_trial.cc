@@ -2,7 +2,6 @@
 #include "spread_trial.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace fuselink::sched {
 
@@ -14,20 +13,13 @@ void SpreadTrial::begin_turn(Nanos now, Bytes sent) noexcept
     from_    = {};
 }
 
-void SpreadTrial::leave(Nanos now, bool proved) noexcept
+void SpreadTrial::end(State state, Nanos now, Nanos until, Rate speed) noexcept
 {
-    state_   = State::Off;
-    until_   = now + (proved ? left_ : kSoon);
+    state_   = state;
     decided_ = now;
+    until_   = until;
+    speed_   = speed;
     from_    = {};
-    if (proved && std::exchange(other_, false)) {
-        left_ = kLeft;
-        soon_ = std::min(soon_ * 2, kLongestLeft);
-    } else if (proved) {
-        left_ = std::min(left_ * 2, kLongestLeft);
-    } else {
-        speed_ = {};
-    }
 }
 
 /* True if it is known after so many turns. */
@@ -38,22 +30,22 @@ bool SpreadTrial::decide(Nanos now) noexcept
         one     = std::max(one, rates_[i]);
         several = std::min(several, rates_[i + 1]);
     }
-    if (several < one * (turn_ == kTurns ? kGain : kClearGain)) {
-        if (turn_ == kTurns) {
-            leave(now, true);
-            speed_ = one;
-        }
-        return turn_ == kTurns;
+    const bool last  = turn_ == kTurns;
+    const bool other = other_;
+    if (several >= one * (last ? kGain : kClearGain)) {
+        end(State::On, now, now + kUsed, several);
+        left_  = kLeft;
+        soon_  = kSoon;
+        other_ = false;
+        return true;
     }
-    state_   = State::On;
-    until_   = now + kUsed;
-    left_    = kLeft;
-    soon_    = kSoon;
-    other_   = false;
-    decided_ = now;
-    speed_   = several;
-    from_    = {};
-    return true;
+    if (last) {
+        end(State::Off, now, now + left_, one);
+        left_  = other ? kLeft : std::min(left_ * 2, kLongestLeft);
+        soon_  = other ? std::min(soon_ * 2, kLongestLeft) : soon_;
+        other_ = false;
+    }
+    return last;
 }
 
 /* Two turns' time at once: bursts are no other work. */
@@ -108,7 +100,7 @@ bool SpreadTrial::look(Nanos now, Bytes sent, Bytes arrived, bool queues) noexce
     } else if (state_ != State::Tries) {
         look_for_other_work(now, arrived);
     } else if (!watched || now - began_ > kLongestTurn) {
-        leave(now, false);
+        leave(now);
     } else if (end_turn(now, sent, arrived)) {
         if (++turn_ < kFewestTurns || turn_ % 2 != 0 || !decide(now)) {
             begin_turn(now, sent);

@@ -37,7 +37,7 @@ public:
     void stop(Nanos now) noexcept
     {
         if (state_ == State::Tries) {
-            leave(now, false);
+            leave(now);
         }
     }
     /** It has not decided. */
@@ -70,7 +70,9 @@ private:
     void begin_turn(Nanos now, Bytes sent) noexcept;
     bool end_turn(Nanos now, Bytes sent, Bytes arrived) noexcept;
     bool decide(Nanos now) noexcept;
-    void leave(Nanos now, bool proved) noexcept;
+    void end(State state, Nanos now, Nanos until, Rate speed) noexcept;
+    /* Nothing is proved. */
+    void leave(Nanos now) noexcept { end(State::Off, now, now + kSoon, {}); }
     void look_for_other_work(Nanos now, Bytes arrived) noexcept;
 
     State                    state_ = State::Off;

@@ -162,7 +162,12 @@ public:
     /** Begins to connect one, unless that was done. */
     void connect(Path &path) { wireup_.connect(path); }
     /** Those that broke may be connected again if their time has come. */
-    void revive(sched::Nanos now) { recovery_.revive(now); }
+    void revive(sched::Nanos now)
+    {
+        if (ucs_unlikely(recovery_.active())) {
+            recovery_.revive(now);
+        }
+    }
     /** Messages have arrived on it. */
     void carries(Path &path)
     {

@@ -133,6 +133,8 @@ struct Path {
     {
         return !unacked.empty() || !parts.empty() || stream.unconfirmed != 0;
     }
+    /** It has taken messages of users, and is the same connection yet. */
+    bool has_messages() const { return messages.ep != nullptr && messages.ep == ep; }
     /** The interface of `ep`, in the poller. */
     unsigned poll_index() const;
 
