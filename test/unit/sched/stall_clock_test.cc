@@ -287,6 +287,69 @@ TEST(StallClock, ARecentAcknowledgementBetweenTheTwoNicsMakesItSuspect)
     EXPECT_NE(wire.pass(ms(10), ms(1), goes), Nanos::max());
 }
 
+/* Where the last acknowledgement between the two came later than this connection's, it
+ * counts from then on: what left since is not answered either. */
+TEST(StallClock, AWireThatFellSilentALittleLaterIsDead)
+{
+    for (int64_t later : {0, 15, 20, 40, 80}) {
+        Wire wire;
+        wire.view.in_flight = true;
+        wire.look();
+        const Nanos last = wire.view.now + ms(later);
+        const Nanos dead = wire.pass(ms(400), ms(1), [&] {
+            wire.sent               = wire.view.now;
+            wire.view.peer_done_at  = wire.view.now;
+            wire.view.pair_acked_at = std::min(wire.view.now, last);
+        });
+        EXPECT_LE(dead - last, ms(35)) << later;
+        EXPECT_GE(dead - last, later < 13 ? ms(25) : ms(20)) << later;
+    }
+}
+
+/* It needs a packet of its own that left since then, and that another path works since
+ * then. */
+TEST(StallClock, AWireThatFellSilentALittleLaterHasToBeTried)
+{
+    for (const bool tried : {false, true}) {
+        Wire wire;
+        wire.view.in_flight = true;
+        wire.look();
+        const Nanos last = wire.view.now + ms(40);
+        wire.pass(ms(400), ms(1), [&] {
+            wire.sent = tried ? wire.view.now : std::min(wire.view.now, last);
+            wire.view.peer_done_at  = tried ? std::min(wire.view.now, last) :
+                                              wire.view.now;
+            wire.view.pair_acked_at = std::min(wire.view.now, last);
+        });
+        EXPECT_EQ(wire.worst, Health::Suspect) << tried;
+    }
+}
+
+/* A connection of which packets are lost, between NICs where others hear something now and
+ * then: the kernel decides. */
+TEST(StallClock, NeverGivesUpAWireThatOthersHear)
+{
+    std::mt19937_64 random(9);
+    const auto below = [&](int64_t n) {
+        return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
+    };
+    for (int run = 0; run < 300; ++run) {
+        Wire wire(ms(1 + below(10)));
+        wire.view.in_flight     = true;
+        wire.view.rtt           = Nanos(1000 + below(20'000'000));
+        wire.view.rtt_deviation = wire.view.rtt / 4;
+        wire.look();
+        Nanos next = wire.view.now;
+        EXPECT_EQ(wire.pass(Nanos::seconds(2), Nanos(1 + below(4'000'000)), [&] {
+            wire.sent              = wire.view.now - Nanos(below(1'000'000));
+            wire.view.peer_done_at = wire.view.now;
+            for (; next < wire.view.now; next += Nanos(1 + below(20'000'000))) {
+                wire.view.pair_acked_at = next;
+            }
+        }), Nanos::max()) << run;
+    }
+}
+
 /* A short queue behind a slow link: many are lost, one after the other. */
 Wire dropping_wire()
 {

@@ -30,7 +30,7 @@ struct StreamWatch {
     bool note(bool waits, uint64_t done, sched::Nanos now)
     {
         if (done != done_ || !waits || is_new()) {
-            done_at    = done != done_ ? now : done_at;
+            done_at    = done != done_ && !is_new() ? now : done_at;
             began      = now;
             done_      = done;
             waits_from = now;

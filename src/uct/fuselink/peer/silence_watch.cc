@@ -513,7 +513,9 @@ void SilenceWatch::note_acknowledged(sched::Nanos now)
     lane_.acknowledged = channel_.acknowledged();
     lane_.left         = 0;
     acknowledged_at_   = now;
-    if (lane_.wire != nullptr) {
+    /* Of a lane that is no more nothing comes: it was told over another wire. */
+    if (lane_.wire != nullptr && lane_.number == channel_.lane() &&
+        lane_.ep == channel_.ep()) {
         rails_.wires().heard(*lane_.wire, now);
     }
 }

@@ -74,7 +74,8 @@ struct StallView {
  *   this one; nothing is gained by giving up one after the other. That is for a
  *   longer deadline of the peer's.
  * - Between the same two NICs nothing else was acknowledged in that half. If
- *   something was, the wire is good and a packet was lost: Dead only after two
+ *   something was, the wire was good, and a packet was lost or the wire fell silent a
+ *   little later: Dead if all of this holds once more from then on; or after two
  *   time-outs of the kernel's in a row (0.6 s), as something in between keeps this very
  *   connection from passing.
  * - Where packets are dropped all the time two are soon lost one after the other, of any
@@ -126,18 +127,26 @@ public:
             waits_ = false;
             return Health::Fine;
         }
-        if (!waits_ || heard > begun_ + view.tick) {
+        if (!waits_ || heard > own_.from + view.tick) {
             begin(view, heard);
         } else {
-            silence_ = std::min(silence_ + step, view.now - begun_);
+            own_.go_on(step, view.now);
         }
-        note_second(view, is_probed, heard);
+        const Nanos late = std::max(view.in_flight ? view.sent_at : Nanos(),
+                                    is_probed ? view.probed_at : Nanos());
+        own_.note_second(late, heard, view.tick);
+        if (view.pair_acked_at > wire_.from + view.tick) {
+            wire_ = {view.pair_acked_at, Nanos(), Nanos()};
+        } else {
+            wire_.go_on(step, view.now);
+        }
+        wire_.note_second(late, view.pair_acked_at, view.tick);
         note_program(view);
         return judge(view);
     }
 
     /** How long it has been silent, as far as somebody looked. */
-    Nanos silence() const noexcept { return waits_ ? silence_ : Nanos(); }
+    Nanos silence() const noexcept { return waits_ ? own_.lasts : Nanos(); }
 
     /** So long at least, and so long if the other kernel may wait. */
     static Nanos deadline(const StallView &view) noexcept
@@ -151,30 +160,39 @@ public:
     }
 
 private:
+    /* Nothing has come. */
+    struct Silence {
+        Nanos from;
+        Nanos lasts;  /* as far as somebody looked */
+        Nanos second; /* when that packet left, or probe; 0: none has */
+
+        void go_on(Nanos step, Nanos now) noexcept
+        {
+            lasts = std::min(lasts + step, now - from);
+        }
+
+        /* A packet that left well after the first that is not answered, and after the
+         * last answer, even one that does not count as new: what left with that one may
+         * have been lost with it, in a queue that was full. */
+        void note_second(Nanos late, Nanos heard, Nanos tick) noexcept
+        {
+            const Nanos after = std::max(from, heard) + tick;
+            if (second < after) {
+                second = late >= after ? late : Nanos();
+            }
+        }
+    };
+
     /* Something has come, or begins to be in flight after nothing was. */
     void begin(const StallView &view, Nanos heard) noexcept
     {
-        begun_   = waits_ ? heard :
-                            std::max({heard, view.sent_at, view.probed_at});
-        begun_   = std::min(begun_, view.now);
-        waits_   = true;
-        silence_ = Nanos();
-        second_  = Nanos();
-        from_    = Nanos();
-        runs_    = Nanos();
-    }
-
-    /* A packet that left well after the first that is not answered, and after the last
-     * answer, even one that does not count as new: what left with that one may have been
-     * lost with it, in a queue that was full. */
-    void note_second(const StallView &view, bool is_probed, Nanos heard) noexcept
-    {
-        const Nanos late = std::max(view.in_flight ? view.sent_at : Nanos(),
-                                    is_probed ? view.probed_at : Nanos());
-        const Nanos from = std::max(begun_, heard) + view.tick;
-        if (second_ < from) {
-            second_ = late >= from ? late : Nanos();
-        }
+        const Nanos from = waits_ ? heard :
+                                    std::max({heard, view.sent_at, view.probed_at});
+        own_   = {std::min(from, view.now), Nanos(), Nanos()};
+        wire_  = own_;
+        waits_ = true;
+        from_  = Nanos();
+        runs_  = Nanos();
     }
 
     /* It has answered something since so much is in flight, or since it could hear a
@@ -182,7 +200,7 @@ private:
      * the question. */
     void note_program(const StallView &view) noexcept
     {
-        const bool asked = view.asked_at > begun_;
+        const bool asked = view.asked_at > own_.from;
         if (!view.much && !asked) {
             from_ = runs_ = Nanos();
             return;
@@ -192,32 +210,37 @@ private:
                                 view.asked_at + view.rtt + view.rtt_deviation * 4;
         }
         if (runs_ == Nanos() &&
-            view.program_at >= std::max(begun_ + deadline(view) / 2, from_)) {
+            view.program_at >= std::max(own_.from + deadline(view) / 2, from_)) {
             runs_ = view.program_at;
         }
     }
 
     Health judge(const StallView &view) const noexcept
     {
-        const Nanos limit = deadline(view);
-        if (silence_ < limit / 2) {
+        if (own_.lasts < deadline(view) / 2) {
             return Health::Fine;
         }
-        const Nanos half   = begun_ + limit / 2;
         const bool  prompt = runs_ != Nanos() && view.now - runs_ >= kReads;
-        const Nanos wait   = prompt ? limit : longest(view);
-        const Nanos answer = view.rtt * 2 + view.rtt_deviation * 4 + view.tick;
-        const bool  twice  = second_ != Nanos() && view.now - second_ >= answer;
-        if (silence_ < wait || !twice || view.peer_done_at < half) {
-            return Health::Suspect;
-        }
-        return is_proof(view, half) ? Health::Dead : Health::Suspect;
+        const Nanos wait   = prompt ? deadline(view) : longest(view);
+        return is_long(own_, view, wait) && is_proof(view, wait) ? Health::Dead :
+                                                                   Health::Suspect;
     }
 
-    static bool is_proof(const StallView &view, Nanos half) noexcept
+    /* With two packets that nobody has answered, and the peer's host there. */
+    static bool is_long(const Silence &silence, const StallView &view,
+                        Nanos wait) noexcept
+    {
+        const Nanos answer = view.rtt * 2 + view.rtt_deviation * 4 + view.tick;
+        return silence.lasts >= wait && silence.second != Nanos() &&
+               view.now - silence.second >= answer &&
+               view.peer_done_at >= silence.from + deadline(view) / 2;
+    }
+
+    bool is_proof(const StallView &view, Nanos wait) const noexcept
     {
         if (!view.drops) {
-            return view.pair_acked_at < half || view.retransmits >= kTwo;
+            return view.pair_acked_at < own_.from + deadline(view) / 2 ||
+                   view.retransmits >= kTwo || is_long(wire_, view, wait);
         }
         return view.retransmits >= kMany ||
                (view.retransmits >= kTwo &&
@@ -253,13 +276,15 @@ private:
                    Health::Dead : Health::Suspect;
     }
 
-    bool  waits_ = false;
-    Nanos last_look_, begun_, silence_;
-    Nanos second_;     /* when that packet left, or probe; 0: none has */
-    Nanos from_;       /* its program would be heard by what it reads; 0: would not */
-    Nanos runs_;       /* it does, since then; 0: is not known */
-    Nanos shut_since_; /* a probe of a shut window is not answered since; 0: is */
-    Nanos unanswered_; /* for so long more than one, as far as somebody looked */
+    bool    waits_ = false;
+    Nanos   last_look_;
+    Silence own_;        /* of the connection; */
+    Silence wire_;       /* of all between the two NICs, since own_.from or later */
+    Nanos   from_;       /* its program would be heard by what it reads; 0: would not */
+    Nanos   runs_;       /* it does, since then; 0: is not known */
+    Nanos   shut_since_; /* a probe of a shut window is not answered since; 0: is */
+    Nanos   second_;     /* another since then; 0: is */
+    Nanos   unanswered_; /* for so long more than one, as far as somebody looked */
 };
 
 } // namespace fuselink::sched

@@ -1,0 +1,50 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "conn/stream_watch.h"
+
+#include <gtest/gtest.h>
+
+namespace fuselink {
+namespace {
+
+constexpr sched::Nanos ms(int64_t n)
+{
+    return sched::Nanos::millis(n);
+}
+
+TEST(StreamWatch, ItsKernelIsAskedWhenNothingEndsForAWhile)
+{
+    StreamWatch watch;
+    EXPECT_FALSE(watch.note(true, 0, ms(100)));
+    EXPECT_FALSE(watch.note(true, 0, ms(107)));
+    EXPECT_TRUE(watch.note(true, 0, ms(108)));
+    EXPECT_FALSE(watch.note(true, 1, ms(109)));
+    EXPECT_FALSE(watch.note(false, 1, ms(130)));
+    EXPECT_FALSE(watch.note(true, 1, ms(131)));
+    EXPECT_TRUE(watch.note(true, 1, ms(140)));
+}
+
+/* What ends shows that its wire carries. */
+TEST(StreamWatch, HearsWhatEnds)
+{
+    StreamWatch watch;
+    watch.note(true, 0, ms(100));
+    EXPECT_EQ(watch.heard_at(), sched::Nanos());
+    watch.note(true, 1, ms(104));
+    EXPECT_EQ(watch.heard_at(), ms(104));
+    watch.note(true, 1, ms(106));
+    EXPECT_EQ(watch.heard_at(), ms(104));
+}
+
+/* What had ended before it was looked at was another's: a lane goes on with the count of
+ * the one before. */
+TEST(StreamWatch, WhatItBeginsWithHasNotEndedThere)
+{
+    StreamWatch watch;
+    watch.note(true, 17, ms(100));
+    EXPECT_EQ(watch.heard_at(), sched::Nanos());
+    watch.note(true, 18, ms(103));
+    EXPECT_EQ(watch.heard_at(), ms(103));
+}
+
+} // namespace
+} // namespace fuselink
