@@ -242,7 +242,7 @@ over rc_verbs
 cases rc.uct uct 'native.*' 'rails.connect.first_request'
 cases rc.more uct 'rails.events.first_message'
 cases rc.ucp ucp 'tag.many.*' 'rma.many.*' 'atomic.every.*'
-wanted rc.ucp && check "rc.ucp: every NIC carries data" carried 1 0 1 2 3
+wanted rc.ucp && checks "rc.ucp: every NIC carries data" carried 1 0 1 2 3
 mpi_group rc_verbs rc.mpi
 every_case all.rc.uct uct
 every_case all.rc.ucp ucp
@@ -526,10 +526,10 @@ cut_off() {
 
 if wanted silent && mpi_programs silent; then
     # One end finds it. It is said to carry data again when some has arrived.
-    check "silent: rc: cut in the switch, speaking again" cut_off silent speaking \
+    checks "silent: rc: cut in the switch, speaking again" cut_off silent speaking \
         "h.nN:1 .*has failed (Endpoint timeout)" "h.nN:1 .*carries data again"
     # Its own host asks the port, also if the other one waits.
-    check "silent: rc: its cable is out, in again" cut_off down up \
+    checks "silent: rc: its cable is out, in again" cut_off down up \
         "h0nN:1 has lost its link" "h0nN:1 has a link again"
 fi
 if wanted ud.plugged && mpi_programs ud.plugged; then
