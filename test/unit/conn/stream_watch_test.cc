@@ -35,6 +35,25 @@ TEST(StreamWatch, HearsWhatEnds)
     EXPECT_EQ(watch.heard_at(), ms(104));
 }
 
+/* Not for each that ends, and once more for the last. */
+TEST(StreamWatch, ItsKernelIsAskedWhenItLastHeardSomething)
+{
+    StreamWatch watch;
+    StreamState state;
+    state.since_ack = ms(1);
+    watch.note(true, 0, ms(100));
+    EXPECT_FALSE(watch.may_hear(ms(100)));
+    watch.note(true, 1, ms(102));
+    ASSERT_TRUE(watch.may_hear(ms(102)));
+    watch.hear(state, ms(102));
+    EXPECT_EQ(watch.acked_at, ms(101));
+    watch.note(true, 2, ms(104));
+    EXPECT_FALSE(watch.may_hear(ms(104)));
+    EXPECT_TRUE(watch.may_hear(ms(106)));
+    watch.hear(state, ms(106));
+    EXPECT_FALSE(watch.may_hear(ms(200)));
+}
+
 /* What had ended before it was looked at was another's: a lane goes on with the count of
  * the one before. */
 TEST(StreamWatch, WhatItBeginsWithHasNotEndedThere)

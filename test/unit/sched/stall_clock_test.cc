@@ -325,6 +325,51 @@ TEST(StallClock, AWireThatFellSilentALittleLaterHasToBeTried)
     }
 }
 
+/* A connection that is full sends nothing more: another between the same two NICs does. */
+TEST(StallClock, AWireThatFellSilentALittleLaterMayBeTriedByAnother)
+{
+    Wire wire;
+    wire.view.in_flight = true;
+    wire.look();
+    const Nanos begun = wire.view.now, last = begun + ms(40);
+    const Nanos dead  = wire.pass(ms(400), ms(1), [&] {
+        wire.sent               = std::min(wire.view.now, begun + ms(12));
+        wire.view.peer_done_at  = wire.view.now;
+        wire.view.pair_acked_at = std::min(wire.view.now, last);
+        wire.view.pair_sent_at  = std::min(wire.view.now, last + ms(12));
+    });
+    EXPECT_LE(dead - last, ms(40));
+}
+
+/* What others have heard is not forgotten, also if somebody says less. */
+TEST(StallClock, WhatOthersHaveHeardCountsOn)
+{
+    Wire wire;
+    wire.view.in_flight = true;
+    wire.look();
+    const Nanos begun = wire.view.now;
+    EXPECT_EQ(wire.pass(ms(60), ms(1), [&] {
+        wire.sent              = wire.view.now;
+        wire.view.peer_done_at = wire.view.now;
+        wire.view.pair_acked_at =
+            wire.view.now.count() % 3'000'000 == 0 ? begun : wire.view.now - ms(1);
+    }), Nanos::max());
+}
+
+/* A wire that drops packets is one that does, also if that is forgotten meanwhile. */
+TEST(StallClock, ThatPacketsAreDroppedCountsForAllOfASilence)
+{
+    Wire wire;
+    wire.view.in_flight = true;
+    wire.view.drops     = true;
+    wire.look();
+    EXPECT_EQ(wire.pass(ms(400), ms(1), [&] {
+        wire.sent              = wire.view.now;
+        wire.view.peer_done_at = wire.view.now;
+        wire.view.drops        = wire.worst == Health::Fine;
+    }), Nanos::max());
+}
+
 /* A connection of which packets are lost, between NICs where others hear something now and
  * then: the kernel decides. */
 TEST(StallClock, NeverGivesUpAWireThatOthersHear)

@@ -41,11 +41,22 @@ struct StreamWatch {
     }
     /** Nothing was noted. */
     bool is_new() const { return waits_from == sched::Nanos(); }
+    /** Something has ended since its kernel was asked, which costs system calls. */
+    bool may_hear(sched::Nanos now) const
+    {
+        return done_at > looked_at && now - looked_at >= kPatience / 2;
+    }
+    /** When its kernel last heard of the other one. */
+    void hear(const StreamState &state, sched::Nanos now)
+    {
+        acked_at  = std::max(acked_at, now - state.since_ack);
+        looked_at = now;
+    }
     /** What it says. Returns the packets that were lost, as far as that is known: what
      *  was sent once more, and something was acknowledged since. */
     uint64_t take(const StreamState &state, sched::Nanos now)
     {
-        acked_at = std::max(acked_at, now - state.since_ack);
+        hear(state, now);
         if (state.acked == acked_) {
             return 0;
         }
@@ -55,12 +66,13 @@ struct StreamWatch {
         resent_ = state.resent;
         return (bytes + mss - 1) / mss;
     }
-    /** The last that is known to have come of the other side. */
+    /** The last that is known to have come of the other side, over this wire or another. */
     sched::Nanos heard_at() const { return std::max(acked_at, done_at); }
 
     sched::StallClock clock; /* of a stream */
     sched::QuietClock quiet; /* of any other */
     sched::Nanos      acked_at;   /* by the other kernel, when that was asked */
+    sched::Nanos      looked_at;  /* it was asked */
     sched::Nanos      done_at;    /* something ended */
     sched::Nanos      began;      /* to wait for the next */
     sched::Nanos      waits_from; /* the same, or nothing could be silent by then */

@@ -37,18 +37,27 @@ bool MessagePaths::lane_counts() const
 }
 
 /* Not one between the lane's own NICs. */
-bool MessagePaths::may_take(const Path &path) const
+bool MessagePaths::suits(const Path &path) const
 {
     return path.rail.traits().stream && !path.by_messages && path.has_link() &&
-           (path.stream.wire == nullptr || !path.stream.wire->evidence.silent()) &&
            (&path.rail != channel_.rail() || path.remote.index != channel_.remote()) &&
            bulk_.paths().in_play(path);
 }
 
-bool MessagePaths::has_room(const Path &path)
+/* One whose wire is silent may be connected, to find out whether it still is. */
+bool MessagePaths::may_take(const Path &path) const
+{
+    return suits(path) &&
+           (path.stream.wire == nullptr || !path.stream.wire->evidence.silent());
+}
+
+/* UCX's TCP goes on with the acknowledgements of puts that it has received when a completion
+ * returns, and must not find the connection broken in a call from there. */
+bool MessagePaths::has_room(const Path &path) const
 {
     return path.state == Path::State::Ready && path.room.connected &&
-           !path.room.blocked && !path.messages.pin.held;
+           !path.room.blocked && !path.messages.pin.held &&
+           (path.on_nic == 0 || !poller_.busy());
 }
 
 /* True if it may be worth it to use several. */
@@ -78,7 +87,7 @@ bool MessagePaths::look_at_paths(sched::Nanos now, bool wanted)
     }
     for (const auto &path : bulk_.paths()) {
         ++wire;
-        if (!may_take(*path)) {
+        if (!suits(*path)) {
             continue;
         }
         if (path->state == Path::State::Idle && wanted) {
@@ -93,7 +102,7 @@ bool MessagePaths::look_at_paths(sched::Nanos now, bool wanted)
             }
             path->messages.acked = state.acked;
         }
-        any = any || has_room(*path);
+        any = any || (has_room(*path) && may_take(*path));
     }
     return any;
 }

@@ -35,9 +35,10 @@ public:
     enum class Use : uint8_t { Tries, One, All };
 
     /** @param yields the peer is to try first */
-    MessagePaths(ControlChannel &channel, BulkSender &bulk, Host &host, Use use,
-                 bool yields)
-        : channel_(channel), bulk_(bulk), host_(host), use_(use), yields_(yields)
+    MessagePaths(ControlChannel &channel, BulkSender &bulk, const Poller &poller,
+                 Host &host, Use use, bool yields)
+        : channel_(channel), bulk_(bulk), poller_(poller), host_(host), use_(use),
+          yields_(yields)
     {
         channel.set_sides(*this);
     }
@@ -68,8 +69,9 @@ private:
     };
 
     bool lane_counts() const;
+    bool suits(const Path &path) const;
     bool may_take(const Path &path) const;
-    static bool has_room(const Path &path);
+    bool has_room(const Path &path) const;
     bool hears(sched::Nanos now);
     bool look_at_lane(sched::Nanos now);
     bool look_at_paths(sched::Nanos now, bool wanted);
@@ -79,6 +81,7 @@ private:
 
     ControlChannel &channel_;
     BulkSender     &bulk_;
+    const Poller   &poller_;
     Host           &host_;
     const Use       use_;
     const bool      yields_;

@@ -92,6 +92,17 @@ bool SilenceWatch::waits_for_lane() const
              state.phase != StreamState::Phase::Established || state.segments != 0));
 }
 
+/* Of a stream that is busy its kernel is asked so often that its wire is known to be good. */
+void SilenceWatch::hear(Stream &stream, sched::Nanos now)
+{
+    StreamState state;
+    if (stream.check == nullptr && stream.watch->may_hear(now) &&
+        host_.streams().look(stream.ep, state)) {
+        stream.watch->hear(state, now);
+    }
+    rails_.wires().heard(*stream.wire, carried_at(stream));
+}
+
 /* Its kernel. Of one that has nothing under way only if it was given a probe. */
 void SilenceWatch::ask(Stream &stream, sched::Nanos now)
 {
@@ -108,6 +119,10 @@ void SilenceWatch::ask(Stream &stream, sched::Nanos now)
             rails_.wires().lost(*stream.wire, lost, now);
         }
         rails_.wires().heard(*stream.wire, watch.acked_at);
+        if (stream.state.segments != 0) {
+            stream.wire->sent_at = std::max(stream.wire->sent_at,
+                                            now - stream.state.since_sent);
+        }
     }
     if (stream.state.segments == 0 && stream.state.unsent.is_zero()) {
         watch.waits_from = now; /* nothing can be silent */
@@ -254,8 +269,10 @@ bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
     if (ucs_unlikely(own.wire == nullptr)) {
         own.wire = &rails_.wires().between(path.rail, path.remote);
     }
-    if (is_stream && ucs_unlikely(own.watch.is_new())) {
-        rails_.wires().heard(*own.wire, now); /* it has just connected */
+    StreamState state;
+    if (is_stream && ucs_unlikely(own.watch.is_new()) &&
+        host_.streams().look(path.ep, state)) {
+        own.watch.hear(state, now); /* it has connected, perhaps long ago */
     }
     stream = {&own.watch, own.wire, is_pair ? path.pair->ep() : path.ep, &path,
               is_stream ? nullptr : &own.check, path.rail.index(),
@@ -293,7 +310,7 @@ size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
     }
     for (size_t i = 0; i < count; ++i) {
         if (ucs_likely(streams[i].wire != nullptr)) {
-            rails_.wires().heard(*streams[i].wire, streams[i].watch->heard_at());
+            hear(streams[i], now);
             rails_.wires().look_at_others(*streams[i].wire, now);
         }
     }
@@ -411,9 +428,11 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
         if (&other == &stream) {
             continue;
         }
-        sched::Nanos &at = shares_wire(other, stream) ? view.pair_acked_at :
-                                                        view.peer_done_at;
-        at = std::max(at, other.watch->heard_at());
+        if (shares_wire(other, stream)) {
+            view.pair_acked_at = std::max(view.pair_acked_at, carried_at(other));
+        } else {
+            view.peer_done_at = std::max(view.peer_done_at, other.watch->heard_at());
+        }
         if (other.wire != stream.wire && other.check == nullptr) {
             view.program_at = std::max(view.program_at, other.watch->done_at);
         }
@@ -423,6 +442,7 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
         view.drops         = rails_.wires().drops(*stream.wire, now);
         view.pair_acked_at = std::max(view.pair_acked_at,
                                       rails_.wires().heard_at(*stream.wire, now));
+        view.pair_sent_at  = stream.wire->sent_at;
     }
     using Health        = sched::StallClock::Health;
     const Health health = stream.watch->clock.look(view);
@@ -513,9 +533,11 @@ void SilenceWatch::note_acknowledged(sched::Nanos now)
     lane_.acknowledged = channel_.acknowledged();
     lane_.left         = 0;
     acknowledged_at_   = now;
-    /* Of a lane that is no more nothing comes: it was told over another wire. */
+    /* Of a lane that is no more nothing comes: it was told over another wire. What comes
+     * over a stream its kernel knows. */
     if (lane_.wire != nullptr && lane_.number == channel_.lane() &&
-        lane_.ep == channel_.ep()) {
+        lane_.ep == channel_.ep() && !channel_.has(ControlChannel::kConnecting) &&
+        !channel_.rail()->traits().stream) {
         rails_.wires().heard(*lane_.wire, now);
     }
 }
@@ -566,8 +588,9 @@ void SilenceWatch::probe(const Stream &suspect, const Stream *all, size_t count,
 {
     for (size_t i = 0; i < count; ++i) {
         const Stream &stream = all[i];
+        /* One that is full cannot take it: others between the same two NICs may. */
         if ((stream.watch != suspect.watch && shares_wire(stream, suspect) &&
-             suspect.check == nullptr) ||
+             suspect.check == nullptr && suspect.state.unsent.is_zero()) ||
             now - stream.watch->probed_at <
                 (suspect.check != nullptr ? kFirstCheck : kProbePause)) {
             continue;

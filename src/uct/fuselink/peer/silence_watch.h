@@ -86,6 +86,13 @@ private:
     };
     static constexpr size_t kMost = sched::max_paths + 1;
 
+    /* The last that is known to have come over its wire. What ends is often told over
+     * another, by a program that looks late: of a stream its kernel knows. */
+    static sched::Nanos carried_at(const Stream &stream)
+    {
+        return stream.check == nullptr ? stream.watch->acked_at :
+                                         stream.watch->heard_at();
+    }
     /* Between the same two NICs. */
     static bool shares_wire(const Stream &one, const Stream &other)
     {
@@ -113,6 +120,7 @@ private:
     static bool carries_by_pair(const Path &path);
     bool   find_path(Stream &stream, Path &path, sched::Nanos now);
     void   note_answers(Stream &stream, sched::Nanos now);
+    void   hear(Stream &stream, sched::Nanos now);
     void   ask(Stream &stream, sched::Nanos now);
     void   ask_nic(Stream &stream, sched::Nanos now);
     void   check(const Stream &stream, sched::Nanos now);

@@ -22,6 +22,8 @@ struct Wire {
     sched::WireEvidence evidence;
     bool                changed = false; /* and nobody has been told */
     BoardWires::Place   place   = 0;     /* on the board */
+    sched::Nanos        sent_at;         /* by a connection that waits for an answer, at
+                                            the latest that is known */
     sched::Nanos        shared;          /* others know of what was heard by then */
 };
 

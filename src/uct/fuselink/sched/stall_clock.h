@@ -33,10 +33,10 @@ struct StallView {
      * connection, which the peer's program answers when it reads it. */
     Nanos    probed_at, answered_at, asked_at;
 
-    /* Of others: the last acknowledgement between the same two NICs, the last thing
-     * that another path to the same peer has completed, and that the peer's program
-     * has answered. */
-    Nanos    pair_acked_at, peer_done_at, program_at;
+    /* Of others: the last acknowledgement between the same two NICs, and when something
+     * last left there that is not acknowledged; the last thing that another path to the same
+     * peer has completed, and that the peer's program has answered. */
+    Nanos    pair_acked_at, pair_sent_at, peer_done_at, program_at;
 };
 
 /**
@@ -140,7 +140,9 @@ public:
         } else {
             wire_.go_on(step, view.now);
         }
-        wire_.note_second(late, view.pair_acked_at, view.tick);
+        wire_.note_second(std::max(late, view.pair_sent_at), view.pair_acked_at,
+                          view.tick);
+        drops_ = drops_ || view.drops;
         note_program(view);
         return judge(view);
     }
@@ -191,6 +193,7 @@ private:
         own_   = {std::min(from, view.now), Nanos(), Nanos()};
         wire_  = own_;
         waits_ = true;
+        drops_ = false;
         from_  = Nanos();
         runs_  = Nanos();
     }
@@ -238,9 +241,13 @@ private:
 
     bool is_proof(const StallView &view, Nanos wait) const noexcept
     {
-        if (!view.drops) {
-            return view.pair_acked_at < own_.from + deadline(view) / 2 ||
-                   view.retransmits >= kTwo || is_long(wire_, view, wait);
+        const Nanos half = deadline(view) / 2;
+        if (!drops_) {
+            /* The program may have stopped to run since it was seen to. */
+            return std::max(wire_.from, view.pair_acked_at) < own_.from + half ||
+                   view.retransmits >= kTwo ||
+                   is_long(wire_, view, view.program_at >= wire_.from + half ?
+                                            wait : longest(view));
         }
         return view.retransmits >= kMany ||
                (view.retransmits >= kTwo &&
@@ -277,6 +284,7 @@ private:
     }
 
     bool    waits_ = false;
+    bool    drops_ = false; /* the wire, since own_.from at least once */
     Nanos   last_look_;
     Silence own_;        /* of the connection; */
     Silence wire_;       /* of all between the two NICs, since own_.from or later */

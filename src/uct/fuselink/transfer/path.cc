@@ -47,7 +47,7 @@ void Path::posted(sched::Bytes length)
 
 void Path::ended(sched::Bytes length, bool arrived, Direction direction)
 {
-    ++stream.ends;
+    stream.ends += arrived; /* what had no room says nothing of the wire */
     sched::Nanos now = books_.host.now();
     if (arrived) {
         meter.on_complete(now, length);
