@@ -14,6 +14,19 @@ constexpr Nanos ms(int64_t n)
     return Nanos::millis(n);
 }
 
+/* Whole numbers from 0 to n - 1, the same in each run. */
+class Chance {
+public:
+    explicit Chance(uint64_t seed) : random_(seed) {}
+    int64_t operator()(int64_t n)
+    {
+        return static_cast<int64_t>(random_() % static_cast<uint64_t>(n));
+    }
+
+private:
+    std::mt19937_64 random_;
+};
+
 /* A connection under traffic, of which a test says what happens. Its instants waver
  * as a kernel's do, where it says so. */
 class Wire {
@@ -374,10 +387,7 @@ TEST(StallClock, ThatPacketsAreDroppedCountsForAllOfASilence)
  * then: the kernel decides. */
 TEST(StallClock, NeverGivesUpAWireThatOthersHear)
 {
-    std::mt19937_64 random(9);
-    const auto below = [&](int64_t n) {
-        return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
-    };
+    Chance below(9);
     for (int run = 0; run < 300; ++run) {
         Wire wire(ms(1 + below(10)));
         wire.view.in_flight     = true;
@@ -567,10 +577,7 @@ TEST(StallClock, FirstDataHasMoreTime)
  * any tick, to an observer that looks when it likes: never Dead. */
 TEST(StallClock, NeverGivesUpWhatIsAcknowledged)
 {
-    std::mt19937_64 random(7);
-    const auto below = [&](int64_t n) {
-        return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
-    };
+    Chance below(7);
     for (int run = 0; run < 300; ++run) {
         Wire wire(ms(1 + below(10)));
         wire.view.in_flight = true;
@@ -598,10 +605,7 @@ TEST(StallClock, NeverGivesUpWhatIsAcknowledged)
 /* And one that falls silent at any moment is found, if somebody looks. */
 TEST(StallClock, AlwaysFindsSilence)
 {
-    std::mt19937_64 random(8);
-    const auto below = [&](int64_t n) {
-        return static_cast<int64_t>(random() % static_cast<uint64_t>(n));
-    };
+    Chance below(8);
     for (int run = 0; run < 1000; ++run) {
         Wire wire(ms(1 + below(10)));
         wire.view.in_flight = true;

@@ -44,20 +44,15 @@ bool MessagePaths::suits(const Path &path) const
            bulk_.paths().in_play(path);
 }
 
-/* One whose wire is silent may be connected, to find out whether it still is. */
+/* Now. One whose wire is silent is connected, to find out whether it still is. UCX's TCP goes
+ * on with the acknowledgements of puts that it has received when a completion returns, and
+ * must not find the connection broken in a call from there. */
 bool MessagePaths::may_take(const Path &path) const
-{
-    return suits(path) &&
-           (path.stream.wire == nullptr || !path.stream.wire->evidence.silent());
-}
-
-/* UCX's TCP goes on with the acknowledgements of puts that it has received when a completion
- * returns, and must not find the connection broken in a call from there. */
-bool MessagePaths::has_room(const Path &path) const
 {
     return path.state == Path::State::Ready && path.room.connected &&
            !path.room.blocked && !path.messages.pin.held &&
-           (path.on_nic == 0 || !poller_.busy());
+           (path.on_nic == 0 || !poller_.busy()) && suits(path) &&
+           (path.stream.wire == nullptr || !path.stream.wire->evidence.silent());
 }
 
 /* True if it may be worth it to use several. */
@@ -102,7 +97,7 @@ bool MessagePaths::look_at_paths(sched::Nanos now, bool wanted)
             }
             path->messages.acked = state.acked;
         }
-        any = any || (has_room(*path) && may_take(*path));
+        any = any || may_take(*path);
     }
     return any;
 }
@@ -202,7 +197,7 @@ SideLanes::Side MessagePaths::choose()
     size_t       wire = kLane;
     for (const auto &path : bulk_.paths()) {
         ++wire;
-        if (!has_room(*path) || !may_take(*path)) {
+        if (!may_take(*path)) {
             continue;
         }
         const sched::Nanos at = spread_->wires.free_at(wire, path->meter.in_flight(),

@@ -71,7 +71,6 @@ private:
     bool lane_counts() const;
     bool suits(const Path &path) const;
     bool may_take(const Path &path) const;
-    bool has_room(const Path &path) const;
     bool hears(sched::Nanos now);
     bool look_at_lane(sched::Nanos now);
     bool look_at_paths(sched::Nanos now, bool wanted);
