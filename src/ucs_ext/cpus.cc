@@ -81,7 +81,8 @@ public:
         if (pthread_create(&thread, nullptr, ask_for_all, &result) == 0) {
             pthread_join(thread, nullptr);
         }
-        return result;
+        const CpuSet others = result & ~cpus_in(line_of("/sys/devices/system/cpu/isolated"));
+        return others.any() ? others : result;
     }
 
     CpuSet with_siblings(const CpuSet &cpus) override
@@ -145,11 +146,38 @@ public:
                 return count;
             }
         }
-        return 0;
+        const char *tasks = getenv("SLURM_STEP_TASKS_PER_NODE");
+        const char *node  = getenv("SLURM_NODEID");
+        return tasks != nullptr && node != nullptr ?
+                   tasks_of_node(tasks, strtoul(node, nullptr, 10)) : 0;
     }
 };
 
 } // namespace
+
+unsigned tasks_of_node(std::string_view list, size_t node)
+{
+    while (!list.empty()) {
+        const size_t comma = std::min(list.find(','), list.size());
+        const char  *at    = list.data();
+        const char  *end   = at + comma;
+        unsigned     tasks = 0;
+        size_t       nodes = 1;
+        const auto   read  = std::from_chars(at, end, tasks);
+        if (read.ec != std::errc()) {
+            break;
+        }
+        if (end - read.ptr > 2 && read.ptr[0] == '(' && read.ptr[1] == 'x') {
+            std::from_chars(read.ptr + 2, end, nodes);
+        }
+        if (node < nodes) {
+            return tasks;
+        }
+        node -= nodes;
+        list.remove_prefix(std::min(comma + 1, list.size()));
+    }
+    return 0;
+}
 
 CpuSet cpus_in(std::string_view list)
 {

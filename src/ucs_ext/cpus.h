@@ -14,6 +14,10 @@ using CpuSet = std::bitset<1024>;
  *  left out. */
 CpuSet cpus_in(std::string_view list);
 
+/** Of "2(x3),1", as Slurm writes how many processes the nodes of a job have: how many the
+ *  `node`-th has, counted from 0. 0 if the list is no such list, or shorter. */
+unsigned tasks_of_node(std::string_view list, size_t node);
+
 /**
  * The CPUs of a node, as one process of it sees them. Asks the kernel; none of it is for a
  * fast path. Thread-safe.

@@ -20,6 +20,8 @@ from .live_job import LiveJob
 from .loss import Loss
 
 _START_S = 60.0
+# Of a guest, whose processors are slow.
+_GUEST_START_S = 240.0
 # Before and after a receiver does something else.
 _MOVES_S = 2.0
 # So long what it had received may still be told.
@@ -110,7 +112,8 @@ class CalmJob:
             tcp, sent = self._tcp(), self._sent()
             with LiveJob(self._cluster, transport, self._program,
                          ["-np", str(ranks), *words], options, self._clock,
-                         self._wires.devices(self._cluster, 0)) as job:
+                         self._wires.devices(self._cluster, 0),
+                         _GUEST_START_S if self._cluster.rdma else _START_S) as job:
                 try:
                     self._moves(job, move)
                 finally:

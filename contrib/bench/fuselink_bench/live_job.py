@@ -10,7 +10,7 @@ import threading
 from .clock import Clock
 from .errors import SampleError
 
-_START_S = 60.0
+START_S = 60.0
 _END_S = 20.0
 # Lines of a job that failed, which are kept.
 _KEPT = 1000
@@ -21,11 +21,12 @@ class LiveJob:
     gets what the job said. Moments are by `clock`, which is that of the hosts."""
 
     def __init__(self, cluster, transport, program, placement, options,
-                 clock=Clock(), devices=None):
+                 clock=Clock(), devices=None, start=START_S):
         """`devices`: the network devices of host0's NICs, in the order of these, if they
-        are called otherwise."""
+        are called otherwise. `start`: seconds that it may take to begin."""
         devices = devices or cluster.nics
         self._clock = clock
+        self._start = start
         self._nics = dict(zip(devices, cluster.nics))
         nics = cluster.nics
         words, env = transport.launch(nics)
@@ -73,7 +74,7 @@ class LiveJob:
 
     def messages(self, number):
         """What NICs carried of short messages, the number-th time."""
-        self._wait(lambda: len(self._messages) > number, _START_S,
+        self._wait(lambda: len(self._messages) > number, self._start,
                    "does not say which NICs have its messages")
         return self._messages[number]
 
@@ -85,7 +86,7 @@ class LiveJob:
 
     def pid(self):
         """Of the last rank."""
-        return int(self.wait_for("BENCH-PID", _START_S))
+        return int(self.wait_for("BENCH-PID", self._start))
 
     def lines(self):
         """What its processes and libraries have said."""

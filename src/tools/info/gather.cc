@@ -196,10 +196,13 @@ void add_progress(const Transport &transport, const Engine &engine, Facts &facts
 {
     std::string mode;
     transport.setting("PROGRESS", mode);
-    facts.thread     = engine.settings().deputy;
+    facts.thread     = engine.has_deputy();
     facts.thread_why = "UCX_FUSELINK_PROGRESS=" + mode;
     if (mode == "auto") {
         facts.thread_why += ", " + choose_progress(Cpus::real()).why;
+    }
+    if (engine.settings().deputy && !facts.thread) {
+        facts.thread_why += ", but no thread can be made";
     }
 }
 

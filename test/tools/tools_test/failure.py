@@ -333,26 +333,40 @@ def cuts_a_job(hosts):
         expect(_measure(hosts, name, *words)[1] == out, out)
 
 
+def _measure_till(figures, hosts, *words):
+    """As _measure(). A machine that is busy with other work may let so little of a job
+    come that its figures are missing, though not three times in a row."""
+    for _ in range(3):
+        with tempfile.TemporaryDirectory() as name:
+            rows, out = _measure(hosts, name, *words)
+        if figures(rows):
+            break
+    return rows, out
+
+
 def cuts_puts(hosts):
-    with tempfile.TemporaryDirectory() as name:
-        rows, out = _measure(hosts, name, "--patterns", "onesided", "--ways",
-                             "silent", "--transports", "fuselink", "--cuts", "1")
-        expect(rows["fuselink"][0] == "1" and rows["fuselink"][2] == "-"
-               and rows["fuselink"][4] != "-" and rows["fuselink"][-1] == "-",
-               out)
+    rows, out = _measure_till(
+        lambda rows: rows["fuselink"][4] != "-", hosts, "--patterns", "onesided",
+        "--ways", "silent", "--transports", "fuselink", "--cuts", "1")
+    expect(rows["fuselink"][0] == "1" and rows["fuselink"][2] == "-"
+           and rows["fuselink"][4] != "-" and rows["fuselink"][-1] == "-", out)
 
 
 def cuts_in_turn(hosts):
-    with tempfile.TemporaryDirectory() as name:
-        rows, out = _measure(hosts, name, "--patterns", "stream", "--ways",
-                             "loud", "--transports", "fuselink", "--cuts", "1",
-                             "--in-turn", "3", "--back", "1.5")
-        expect(rows["fuselink"][0] == "3" and rows["fuselink"][2] == "-"
-               and rows["fuselink"][-1] == "-", out)
-        for number in (1, 2, 3):
-            row = rows[f"fuselink, {number} out"]
-            expect(row[0] == "1" and "-" not in (row[3], row[4], row[9]), out)
-            expect((row[10] == "-") == (number < 3), out)
+    def figures(rows):
+        return all("-" not in (row[3], row[4], row[9])
+                   for row in (rows[f"fuselink, {number} out"]
+                               for number in (1, 2, 3)))
+
+    rows, out = _measure_till(
+        figures, hosts, "--patterns", "stream", "--ways", "loud", "--transports",
+        "fuselink", "--cuts", "1", "--in-turn", "3", "--back", "1.5")
+    expect(rows["fuselink"][0] == "3" and rows["fuselink"][2] == "-"
+           and rows["fuselink"][-1] == "-", out)
+    expect(figures(rows), out)
+    for number in (1, 2, 3):
+        row = rows[f"fuselink, {number} out"]
+        expect(row[0] == "1" and (row[10] == "-") == (number < 3), out)
 
 
 CASES = [what_a_cut_costs, how_long_no_bytes_came, gaps_as_if_all_were_tried,

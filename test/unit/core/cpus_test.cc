@@ -26,6 +26,20 @@ TEST(Cpus, AreReadAsTheKernelWritesThem)
     EXPECT_EQ(cpus_in("0-1023"), ~CpuSet());
 }
 
+TEST(Cpus, SlurmSaysHowManyProcessesANodeHas)
+{
+    EXPECT_EQ(tasks_of_node("8", 0), 8u);
+    EXPECT_EQ(tasks_of_node("2(x3),1", 0), 2u);
+    EXPECT_EQ(tasks_of_node("2(x3),1", 2), 2u);
+    EXPECT_EQ(tasks_of_node("2(x3),1", 3), 1u);
+    EXPECT_EQ(tasks_of_node("2(x3),1", 4), 0u);
+    EXPECT_EQ(tasks_of_node("16(x2),4,128(x10)", 12), 128u);
+    EXPECT_EQ(tasks_of_node("", 0), 0u);
+    EXPECT_EQ(tasks_of_node("x,2", 1), 0u);
+    EXPECT_EQ(tasks_of_node("2(", 0), 2u);
+    EXPECT_EQ(tasks_of_node("2(x", 1), 0u);
+}
+
 TEST(Cpus, NonsenseIsLeftOut)
 {
     EXPECT_EQ(cpus_in("x,2,-,3-,4-y,,6"), of({2, 6}));

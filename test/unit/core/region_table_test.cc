@@ -93,4 +93,37 @@ TEST(RegionTable, KeysAreTheHostsRandomNumbers)
     EXPECT_LT(host.asked, 10u); /* a system call each */
 }
 
+TEST(RegionTable, CopiesOutOnlyWhatIsThere)
+{
+    FakeHost    host;
+    RegionTable table(host);
+    const std::string text = "0123456789";
+    std::string out(4, ' ');
+    RegionKey key = table.add(text.data(), text.size());
+    EXPECT_TRUE(table.copy_out(key, address(text.data()) + 6, out.data(), 4));
+    EXPECT_EQ(out, "6789");
+    EXPECT_TRUE(table.copy_out(key, address(text.data()), nullptr, 0));
+    EXPECT_FALSE(table.copy_out(key, address(text.data()) + 7, out.data(), 4));
+    table.remove(key);
+    EXPECT_FALSE(table.copy_out(key, address(text.data()), out.data(), 1));
+    EXPECT_EQ(out, "6789");
+}
+
+TEST(RegionTable, KnowsWhetherSomeIsOfAGpu)
+{
+    FakeHost    host;
+    RegionTable table(host);
+    char buffer[8] = {};
+    RegionKey of_host = table.add(buffer, sizeof(buffer));
+    EXPECT_FALSE(table.any_on_gpu());
+    RegionKey first  = table.add(buffer, sizeof(buffer), nullptr, true);
+    RegionKey second = table.add(buffer, sizeof(buffer), nullptr, true);
+    table.remove(first);
+    table.remove(first);
+    table.remove(of_host);
+    EXPECT_TRUE(table.any_on_gpu());
+    table.remove(second);
+    EXPECT_FALSE(table.any_on_gpu());
+}
+
 } // namespace

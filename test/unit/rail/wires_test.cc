@@ -105,5 +105,50 @@ TEST(Wires, WithoutABoardEachKnowsItsOwn)
     EXPECT_FALSE(of_other.evidence.silent());
 }
 
+/* A queue pair waits: is it alone with that? */
+class DoubtTest : public WiresTest {
+protected:
+    DoubtTest() { one.doubt(of_one, &whose, at(0)); }
+
+    int whose = 0;
+};
+
+TEST_F(DoubtTest, OthersAreToldOnce)
+{
+    one.doubt(of_one, &whose, at(0));
+    EXPECT_EQ(one.take_doubtful(), &of_one);
+    EXPECT_EQ(one.take_doubtful(), nullptr);
+    EXPECT_EQ(one.other_waits(of_one, at(0), at(200)), Nanos());
+    one.doubt(of_one, &whose, at(0));
+    EXPECT_EQ(one.take_doubtful(), &of_one);
+}
+
+TEST_F(DoubtTest, WhatWasAskedFirstCounts)
+{
+    Wires::note_other(of_one, at(150));
+    Wires::note_other(of_one, at(160));
+    EXPECT_EQ(one.other_waits(of_one, at(0), at(200)), at(150));
+    /* Another doubt: what was asked for the last one says nothing. */
+    EXPECT_EQ(one.other_waits(of_one, at(170), at(400)), Nanos());
+    one.doubt(of_one, &whose, at(170));
+    Wires::note_other(of_one, at(330));
+    EXPECT_EQ(one.other_waits(of_one, at(170), at(400)), at(330));
+}
+
+TEST_F(DoubtTest, AnAnswerIsHeard)
+{
+    Wires::note_other(of_one, at(150));
+    of_one.doubt.answered = true;
+    one.note_answers(of_one, at(155));
+    EXPECT_FALSE(of_one.doubt.answered);
+    EXPECT_EQ(one.heard_at(of_one, at(156)), at(155));
+    EXPECT_EQ(one.other_waits(of_one, at(0), at(200)), Nanos());
+    /* By whomever. */
+    one.doubt(of_one, &whose, at(160));
+    Wires::note_other(of_one, at(300));
+    other.heard(of_other, at(310));
+    EXPECT_EQ(one.other_waits(of_one, at(160), at(400)), Nanos());
+}
+
 } // namespace
 } // namespace fuselink

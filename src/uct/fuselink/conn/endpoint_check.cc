@@ -10,11 +10,13 @@ ucs_status_t await_other_end(uct_ep_h ep, uct_completion_t &comp)
                uct_ep_flush(ep, 0, &comp) : status;
 }
 
-bool EndpointCheck::begin(uct_ep_h ep, Poller &poller, unsigned poll_index)
+bool EndpointCheck::begin(uct_ep_h ep, Poller &poller, unsigned poll_index,
+                          bool *answered)
 {
     if (under_way()) {
         return false;
     }
+    answered_ = answered;
     arm(comp_, on_end);
     const ucs_status_t status = await_other_end(ep, comp_);
     if (status == UCS_INPROGRESS) {
@@ -32,7 +34,12 @@ void EndpointCheck::on_end(uct_completion_t *comp)
     auto *check = reinterpret_cast<EndpointCheck *>(comp);
     check->poller_->release(check->index_);
     check->poller_   = nullptr;
-    check->answers_ += comp->status == UCS_OK;
+    if (comp->status == UCS_OK) {
+        ++check->answers_;
+        if (check->answered_ != nullptr) {
+            *check->answered_ = true;
+        }
+    }
 }
 
 } // namespace fuselink

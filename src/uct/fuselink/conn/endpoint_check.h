@@ -30,8 +30,9 @@ public:
 
     /** Asks, as await_other_end(). False if an answer is still due, perhaps of another
      *  endpoint, or there is no room, or it breaks: then nothing is asked.
-     *  `poll_index`: of its interface, in the poller. */
-    bool begin(uct_ep_h ep, Poller &poller, unsigned poll_index);
+     *  `poll_index`: of its interface, in the poller. `answered` is set when an answer
+     *  comes, unless that was there at once, and outlives this. */
+    bool begin(uct_ep_h ep, Poller &poller, unsigned poll_index, bool *answered = nullptr);
 
     /** An answer is due. */
     bool under_way() const { return poller_ != nullptr; }
@@ -45,6 +46,7 @@ private:
     Poller          *poller_ = nullptr;
     unsigned         index_  = 0; /* of what is held there */
     uint32_t         answers_ = 0;
+    bool            *answered_ = nullptr; /* may be null */
 };
 
 } // namespace fuselink

@@ -33,10 +33,10 @@ unsigned inline_keys(const NicMemory &nics)
 
 ucs_status_t mem_reg(Md &md, void *address, size_t length, uct_mem_h *memh)
 {
-    auto *region = md.on_gpu(address, length) ?
-                       new Region(address, length, md.direct_nics()) :
-                       new Region(address, length);
-    region->key  = md.regions().add(address, length, region);
+    const bool on_gpu = md.on_gpu(address, length);
+    auto *region = on_gpu ? new Region(address, length, md.direct_nics()) :
+                            new Region(address, length);
+    region->key  = md.regions().add(address, length, region, on_gpu);
     *memh        = region;
     return UCS_OK;
 }

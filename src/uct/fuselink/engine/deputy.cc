@@ -70,7 +70,7 @@ bool Deputy::step()
     if (present(now)) {
         asleep_ = false;
         naps_   = 0;
-        next_   = now + (now - moved_ < kLately ? kTick : kTickIdle);
+        next_   = now + (now - moved_ < kLately ? kTick : idle(now));
         return false;
     }
     if (!turns_.take()) {
@@ -80,6 +80,7 @@ bool Deputy::step()
     const bool     can   = engine_.may_deputize();
     const unsigned found = can ? work() : 0;
     naps_   = found != 0 ? 0 : naps_ + 1;
+    moved_  = found != 0 ? now : moved_;
     asleep_ = can && naps_ > kNaps && engine_.sleep_away();
     const bool places = found != 0 && now >= place_at_ && engine_.loads().bound().any();
     const std::shared_ptr<Board> board = places ? engine_.loads().board() : nullptr;
@@ -90,7 +91,7 @@ bool Deputy::step()
     }
     const sched::Nanos then = host_.now();
     /* Of a program that sleeps, or has much to hear, nothing comes soon. */
-    next_ = then + (asleep_ ? kAsleep : can ? kNap : kTickIdle);
+    next_ = then + (can && !asleep_ ? kNap : idle(then));
     return found == kRounds && then - now > kMuch;
 }
 
@@ -100,11 +101,10 @@ void Deputy::place(const Board &board)
     const CpuSet      &own   = engine_.loads().bound();
     const Board::Bound bound = board.bound();
     const CpuSet best = place_beside(host_.cpus(), own, bound.cpus | own, bound.seats);
-    if (best != place_) {
+    if (best != place_ && host_.cpus().bind(best)) {
         place_ = best;
         ucs_debug("fuselink: data moves beside the program on %zu CPUs%s", best.count(),
                   best == own ? ", its own: others are bound to the rest" : "");
-        host_.cpus().bind(best);
     }
 }
 

@@ -45,25 +45,34 @@ private:
     void         wait(sched::Nanos most) override;
     void         end() override {}
     void         stop() override;
+    bool         ends_at_exit() const override { return true; }
+    void         on_fork() override { turns_.share(false); }
 
-    unsigned work();
-    bool     present(sched::Nanos now);
-    void     place(const Board &board);
+    unsigned     work();
+    bool         present(sched::Nanos now);
+    /* Between looks at a program for which there is nothing to do. */
+    sched::Nanos idle(sched::Nanos now) const
+    {
+        return now - moved_ < kLong ? kTickIdle : kTickRare;
+    }
+    void         place(const Board &board);
 
     /* A program that has not called for so long is away. One that polls calls more often
      * by a factor of 100, also where it shares its processor with few others. */
     static constexpr sched::Nanos kAway = sched::Nanos::millis(2);
-    /* Between looks at a program that calls: while it moves data, and while it does not. */
+    /* Between looks at a program that calls: while it moves data, while it does not, and
+     * when it has not for long. */
     static constexpr sched::Nanos kTick     = sched::Nanos::millis(2);
     static constexpr sched::Nanos kTickIdle = sched::Nanos::millis(8);
+    static constexpr sched::Nanos kTickRare = sched::Nanos::millis(32);
     /* It moves data if it has in this time. */
     static constexpr sched::Nanos kLately   = sched::Nanos::millis(100);
+    static constexpr sched::Nanos kLong     = sched::Nanos::millis(1000);
     /* While it is away: between turns, of which a window is many, and so that what comes
      * in drips is taken in pieces worth a system call; and when so many in a row have found
      * nothing, between looks for what no NIC tells of. */
     static constexpr sched::Nanos kNap    = sched::Nanos::millis(1);
     static constexpr unsigned     kNaps   = 8;
-    static constexpr sched::Nanos kAsleep = sched::Nanos::millis(8);
     /* Others may come and go: it is placed anew, if it works. */
     static constexpr sched::Nanos kPlace = sched::Nanos::millis(1000);
     /* Rounds of a turn. If they take so long they move much, and there is more. */

@@ -65,6 +65,9 @@ void Engine::watch()
             rail->health.look(now);
         }
         peers_.watch(now);
+        while (Wire *wire = rails_.wires().take_doubtful()) {
+            peers_.on_doubt(*wire, now);
+        }
         while (const Wire *wire = rails_.wires().take_changed()) {
             peers_.on_wire(*wire);
         }
@@ -131,8 +134,8 @@ void Engine::begin_deputy()
     std::string error;
     deputy_ = std::make_unique<Deputy>(host_, *this, turns_);
     if (!deputy_->start(error)) {
-        ucs_warn("fuselink: data moves only while the program calls: %s",
-                 error.c_str());
+        ucs_log(settings_.deputy_or_none ? UCS_LOG_LEVEL_INFO : UCS_LOG_LEVEL_WARN,
+                "fuselink: data moves only while the program calls: %s", error.c_str());
         deputy_.reset();
     }
 }

@@ -38,7 +38,8 @@ struct EngineSettings {
     ShareSettings        share;
     Watching::Settings   watching;
     GpuCopies::Settings  gpu;
-    bool                 deputy = false; /* is wanted */
+    bool                 deputy = false; /* is to be, */
+    bool                 deputy_or_none = false; /* if there can be one */
 };
 
 /**
@@ -89,9 +90,16 @@ public:
 
     /* Of the deputy, in its turn; what the program is to be called for is held. */
 
-    /** The program neither sleeps until it is woken nor has left too much untaken. */
-    bool may_deputize() const { return !asleep_ && !user_calls_.held().full(); }
-    /** As progress(); copies of memory of GPUs wait for the program. */
+    /** The program neither sleeps until it is woken nor has left too much untaken. Nor has
+     *  it memory of GPUs registered: that is copied in its own threads, which have a
+     *  context of CUDA. */
+    bool may_deputize() const
+    {
+        return !asleep_ && !user_calls_.held().full() && !regions_.any_on_gpu();
+    }
+    /** There is somebody who drives it while the program is away. */
+    bool has_deputy() const { return deputy_ != nullptr; }
+    /** As progress(), without copies of memory of GPUs. */
     unsigned progress_away();
     /** Has the descriptor of events tell when there is something to do. False if there is
      *  now. */

@@ -296,6 +296,11 @@ void PeerTable::on_wire(const Wire &wire)
     for_each([&](Peer &peer) { peer.on_wire(wire); });
 }
 
+void PeerTable::on_doubt(Wire &wire, sched::Nanos now)
+{
+    for_each([&](Peer &peer) { peer.on_doubt(wire, now); });
+}
+
 void PeerTable::on_carrier(uint16_t down)
 {
     for_each([&](Peer &peer) { peer.on_carrier(down); });

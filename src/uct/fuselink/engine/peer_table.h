@@ -86,6 +86,7 @@ public:
     void watch(sched::Nanos now);
     /** A wire has fallen silent, or speaks again. */
     void on_wire(const Wire &wire);
+    void on_doubt(Wire &wire, sched::Nanos now);
     /** Links of our NICs have changed; a bit for each rail without one. */
     void on_carrier(uint16_t down);
     /** Some peer is to be. */

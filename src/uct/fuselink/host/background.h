@@ -33,6 +33,13 @@ public:
     /** It is to come to an end, in some more rounds. From any thread. */
     virtual void stop() = 0;
 
+    /** The process ends, and this is still at work: whether it is to end before what it
+     *  uses does, UCX's own state and the program's objects, or work as long as there is a
+     *  process. Its rounds may not wait for the program's threads then. */
+    virtual bool ends_at_exit() const { return false; }
+    /** In a child of the process, which has no such thread. No round was under way. */
+    virtual void on_fork() {}
+
 protected:
     ~Background() = default;
 };

@@ -5,12 +5,14 @@
 #include "background.h"
 
 #include <memory>
+#include <mutex>
 #include <pthread.h>
 #include <string>
 
 namespace fuselink {
 
-/** A thread in which a Background works, by the native clock. */
+/** A thread in which a Background works, by the native clock. The process may fork at any
+ *  time, and end (ProcessThreads). */
 class BackgroundThread final : public AtWork {
 public:
     /** `work` outlives it. nullptr if there can be none; `error` says why, for
@@ -19,13 +21,23 @@ public:
     ~BackgroundThread() override;
 
 private:
+    friend class ProcessThreads;
+
     explicit BackgroundThread(Background &work) : work_(work) {}
 
-    static void *run(void *work);
+    static void *run(void *self);
+    void         finish();
 
-    Background &work_;
-    bool        started_ = false;
-    pthread_t   thread_{};
+    /* Before a fork, and after it in the process and in its child. */
+    void hold();
+    void go_on();
+    void forget();
+
+    Background      &work_;
+    bool             started_ = false; /* and has not ended */
+    bool             held_    = false;
+    pthread_t        thread_{};
+    std::timed_mutex round_; /* held in each */
 };
 
 } // namespace fuselink

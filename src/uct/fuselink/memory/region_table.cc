@@ -14,7 +14,8 @@ uint64_t RegionTable::next_key()
     return key;
 }
 
-RegionKey RegionTable::add(const void *base, size_t length, Region *region)
+RegionKey RegionTable::add(const void *base, size_t length, Region *region,
+                           bool on_gpu)
 {
     std::lock_guard<std::shared_mutex> lock(mutex_);
     uint32_t id;
@@ -30,6 +31,8 @@ RegionKey RegionTable::add(const void *base, size_t length, Region *region)
     slot.base   = reinterpret_cast<uintptr_t>(base);
     slot.length = length;
     slot.region = region;
+    slot.on_gpu = on_gpu;
+    on_gpu_ += on_gpu;
     ++live_;
     return {id, slot.key};
 }
@@ -41,6 +44,7 @@ void RegionTable::remove(const RegionKey &key)
         key.key == 0) {
         return;
     }
+    on_gpu_ -= slots_[key.id].on_gpu;
     slots_[key.id].key       = 0;
     slots_[key.id].next_free = free_;
     free_                    = key.id;
@@ -64,6 +68,19 @@ bool RegionTable::copy_in(const RegionKey &key, uint64_t address,
     if (length != 0) { /* data may be null else */
         memcpy(reinterpret_cast<void *>(static_cast<uintptr_t>(address)), data,
                length);
+    }
+    return true;
+}
+
+bool RegionTable::copy_out(const RegionKey &key, uint64_t address, void *data,
+                           size_t length) const
+{
+    std::shared_lock<std::shared_mutex> lock(mutex_);
+    if (!has(key, address, length)) {
+        return false;
+    }
+    if (length != 0) {
+        memcpy(data, reinterpret_cast<void *>(static_cast<uintptr_t>(address)), length);
     }
     return true;
 }

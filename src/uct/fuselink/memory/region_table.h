@@ -4,6 +4,7 @@
 
 #include "../host/random_numbers.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -35,8 +36,10 @@ public:
     explicit RegionTable(Host &host) : random_(host) {}
 
     /** Adds [base, base + length); length may be 0. `region`, if any, is what
-     *  with_region() finds, and must live until remove() has returned. */
-    RegionKey add(const void *base, size_t length, Region *region = nullptr);
+     *  with_region() finds, and must live until remove() has returned. `on_gpu`: the CPU
+     *  cannot read or write it. */
+    RegionKey add(const void *base, size_t length, Region *region = nullptr,
+                  bool on_gpu = false);
 
     /** Ends a region; its key opens nothing afterwards. */
     void remove(const RegionKey &key);
@@ -50,6 +53,9 @@ public:
      *  being deregistered, and freed, meanwhile. */
     bool copy_in(const RegionKey &key, uint64_t address, const void *data,
                  size_t length);
+    /** The same, from memory of the host. */
+    bool copy_out(const RegionKey &key, uint64_t address, void *data,
+                  size_t length) const;
 
     /** Calls fn(Region &) for the region that the key names and keeps it from
      *  going away meanwhile. False if there is none. */
@@ -66,6 +72,8 @@ public:
     }
 
     size_t size() const;
+    /** Some of it is memory of a GPU. Costs a load. */
+    bool   any_on_gpu() const { return on_gpu_.load(std::memory_order_relaxed) != 0; }
 
 private:
     struct Slot {
@@ -73,6 +81,7 @@ private:
         uint64_t base   = 0;
         uint64_t length = 0;
         uint32_t next_free = 0;
+        bool     on_gpu = false;
         Region  *region = nullptr;
     };
 
@@ -85,6 +94,7 @@ private:
     uint32_t                  free_ = kNone;
     RandomNumbers             random_;
     size_t                    live_ = 0;
+    std::atomic<size_t>       on_gpu_{0};
 
     static constexpr uint32_t kNone = UINT32_MAX;
 };

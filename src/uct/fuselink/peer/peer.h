@@ -227,6 +227,13 @@ public:
             silence_.on_wire(wire);
         }
     }
+    /** A queue pair of a wire waits for long. From progress. */
+    void on_doubt(Wire &wire, sched::Nanos now)
+    {
+        if (!failed()) {
+            silence_.on_doubt(wire, now);
+        }
+    }
     /** Links of our NICs have changed. From progress. */
     void on_carrier(uint16_t down);
     bool watched() const

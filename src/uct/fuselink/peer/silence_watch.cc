@@ -24,6 +24,8 @@ constexpr unsigned kMostDoubles = 6;
  * datagrams, which in general is one for a moment only, is left late. */
 constexpr sched::Nanos kDatagramRetry = sched::Nanos::millis(67);
 constexpr sched::Nanos kDatagramLane  = sched::Nanos::millis(2000);
+/* Another queue pair of a wire in doubt has to answer. */
+constexpr sched::Nanos kOtherPair = sched::Nanos::millis(100);
 
 } // namespace
 
@@ -101,6 +103,7 @@ void SilenceWatch::hear(Stream &stream, sched::Nanos now)
         stream.watch->hear(state, now);
     }
     rails_.wires().heard(*stream.wire, carried_at(stream));
+    rails_.wires().note_answers(*stream.wire, now);
 }
 
 /* Its kernel. Of one that has nothing under way only if it was given a probe. */
@@ -330,13 +333,48 @@ void SilenceWatch::on_wire(const Wire &wire)
     }
 }
 
+/* What these bring is for the wire, whoever doubts it. */
+void SilenceWatch::on_doubt(Wire &wire, sched::Nanos now)
+{
+    for (auto &path : bulk_.paths()) {
+        Path::Stream &own = path->stream;
+        if (own.wire != &wire || &own == wire.doubt.whose || !carries_by_pair(*path)) {
+            continue;
+        }
+        if (watches(*path) ||
+            own.check.begin(path->pair->ep(), poller_, path->poll_index(),
+                            &wire.doubt.answered)) {
+            Wires::note_other(wire, now);
+        }
+    }
+    /* The other NIC may have no room for messages: then it does not answer, which says
+     * nothing. */
+    if (lane_.wire == &wire && channel_.ep() != nullptr && channel_.ep() == lane_.ep &&
+        channel_.taken() && !channel_.has(ControlChannel::kConnecting) &&
+        nic_tells_of_lane() && channel_.rail()->by_ep() &&
+        lane_.check.begin(channel_.ep(), poller_, channel_.rail()->poll_index(),
+                          &wire.doubt.answered) &&
+        channel_.unseen() == 0) {
+        Wires::note_other(wire, now);
+    }
+}
+
+/* Of queue pairs little is heard while all goes well. */
+sched::Nanos SilenceWatch::lately(const Path &path)
+{
+    return carries_by_pair(path) ?
+               sched::QuietClock::limit(path.rail.retry_time(), {}, {}) / 2 :
+               Wires::kLately;
+}
+
 void SilenceWatch::on_told(uint8_t own, uint8_t remote)
 {
     const Path *path = bulk_.paths().find(own, remote, [](const Path &one) {
         return one.stream.wire != nullptr;
     });
     Wire *wire = path != nullptr ? path->stream.wire : nullptr;
-    if (wire != nullptr && rails_.wires().may_be_silent(*wire, host_.now())) {
+    if (wire != nullptr &&
+        rails_.wires().may_be_silent(*wire, host_.now(), lately(*path))) {
         rails_.wires().proved_silent(*wire, host_.now());
         leave(*wire);
     }
@@ -514,14 +552,29 @@ void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
     }
     const auto health = stream.watch->quiet.look(view);
     if (health == sched::QuietClock::Health::Dead && path != nullptr) {
-        rails_.wires().proved_silent(*stream.wire, now);
-        bulk_.on_silent(*path);
+        leave_pair(*path, view.since, now);
     } else if (health == sched::QuietClock::Health::Dead) {
         ++lane_.left;
         wireup_.on_silent();
     } else if (health != sched::QuietClock::Health::Fine) {
         probe(stream, all, count, now);
+        if (path != nullptr && path->pair_owns()) {
+            rails_.wires().doubt(*stream.wire, &path->stream, view.since);
+        }
     }
+}
+
+/* Where no other pair can be asked only this one is left: the others find out. */
+void SilenceWatch::leave_pair(Path &path, sched::Nanos since, sched::Nanos now)
+{
+    Wire              &wire  = *path.stream.wire;
+    const sched::Nanos other = rails_.wires().other_waits(wire, since, now);
+    if (!path.pair_owns() || (other != sched::Nanos() && now - other >= kOtherPair)) {
+        rails_.wires().proved_silent(wire, now);
+    } else if (other != sched::Nanos()) {
+        return;
+    }
+    bulk_.on_silent(path);
 }
 
 /* By the peer's program. */

@@ -67,6 +67,8 @@ public:
     /** A connection, of this peer or of another, has found a wire silent, or that it
      *  speaks again. From progress. */
     void on_wire(const Wire &wire);
+    /** A queue pair of one waits for long: those of this peer are asked. From progress. */
+    void on_doubt(Wire &wire, sched::Nanos now);
     /** The peer has found the one from our rail `own` to its `remote` silent. */
     void on_told(uint8_t own, uint8_t remote);
     /** The peer waits for something. */
@@ -127,6 +129,8 @@ private:
     void   suspect_ports(sched::Nanos now);
     sched::Nanos limit_of(const Stream &stream) const;
     void   leave(const Wire &wire);
+    void   leave_pair(Path &path, sched::Nanos since, sched::Nanos now);
+    static sched::Nanos lately(const Path &path);
     void   on_empty(Stream &stream, sched::Nanos now);
     void   send_probe(const Stream &stream, sched::Nanos now);
     void   look_at_connecting(Path &path, sched::Nanos now);

@@ -25,6 +25,17 @@ struct Wire {
     sched::Nanos        sent_at;         /* by a connection that waits for an answer, at
                                             the latest that is known */
     sched::Nanos        shared;          /* others know of what was heard by then */
+
+    /** Of queue pairs. One that waits for long may have bad luck: another one of the same
+     *  wire is asked before the wire is given up, whoever its peer is. */
+    struct Doubt {
+        const void  *whose = nullptr; /* the pair's that waits, */
+        sched::Nanos since;           /* and so long */
+        sched::Nanos asked_at;        /* another pair is known to wait, too; 0: none */
+        bool         open     = false; /* and nobody has been told */
+        bool         answered = false; /* one that was asked has, and it was not noted */
+    };
+    Doubt doubt;
 };
 
 /**
@@ -102,6 +113,51 @@ public:
                (news_ && now - sched::Nanos(news_->dropped_at(wire.place,
                                                               now.count())) < kDrops);
     }
+    /** A queue pair of it, which `whose` stands for, waits since `since`: others are to be
+     *  asked. */
+    void doubt(Wire &wire, const void *whose, sched::Nanos since)
+    {
+        wire.doubt.whose = whose;
+        wire.doubt.since = since;
+        if (!wire.doubt.open) {
+            wire.doubt.open = true;
+            doubtful_.push_back(&wire);
+        }
+    }
+    /** Another one waits, or is asked. */
+    static void note_other(Wire &wire, sched::Nanos now)
+    {
+        if (wire.doubt.asked_at < wire.doubt.since) {
+            wire.doubt.asked_at = now;
+        }
+    }
+    /** Since when another one has had to answer and has not, while one waits since
+     *  `since`; 0: there is none. */
+    sched::Nanos other_waits(const Wire &wire, sched::Nanos since, sched::Nanos now) const
+    {
+        const sched::Nanos asked_at = wire.doubt.asked_at;
+        return asked_at >= since && asked_at > heard_at(wire, now) ? asked_at :
+                                                                     sched::Nanos();
+    }
+    /** What others have answered. */
+    void note_answers(Wire &wire, sched::Nanos now)
+    {
+        if (ucs_unlikely(wire.doubt.answered)) {
+            wire.doubt.answered = false;
+            heard(wire, now);
+        }
+    }
+    /** One that is in doubt since not long ago; null if that was all. */
+    Wire *take_doubtful()
+    {
+        if (ucs_likely(doubtful_.empty())) {
+            return nullptr;
+        }
+        Wire *wire = doubtful_.back();
+        doubtful_.pop_back();
+        wire->doubt.open = false;
+        return wire;
+    }
     /** When anybody of the node has heard of the other end; 0: never. */
     sched::Nanos heard_at(const Wire &wire, sched::Nanos now) const
     {
@@ -109,9 +165,10 @@ public:
         return std::max(wire.evidence.heard_at(), sched::Nanos(others));
     }
     /** The other end says so. That is believed, unless something came lately. */
-    bool may_be_silent(const Wire &wire, sched::Nanos now) const
+    bool may_be_silent(const Wire &wire, sched::Nanos now,
+                       sched::Nanos lately = kLately) const
     {
-        return now - heard_at(wire, now) >= kLately;
+        return now - heard_at(wire, now) >= lately;
     }
     /** Another of the node has proved the wire silent, and nobody has heard of the other
      *  end since; or it was silent, and somebody has. */
@@ -143,14 +200,15 @@ public:
         return wire;
     }
 
+    /** Something has come then, over a stream. */
+    static constexpr sched::Nanos kLately = sched::Nanos::millis(17);
+
 private:
     /* Not each acknowledgement is told, */
     static constexpr sched::Nanos kShare = sched::Nanos::millis(1);
     /* and what was told long ago is no news. */
     static constexpr sched::Nanos kNews  = sched::Nanos::millis(500);
 
-    /* Something has come then. */
-    static constexpr sched::Nanos kLately = sched::Nanos::millis(17);
     /* As long as a process itself remembers what it lost, about. */
     static constexpr sched::Nanos kDrops = sched::Nanos::seconds(1);
 
@@ -174,7 +232,7 @@ private:
     }
 
     std::map<Key, Wire> wires_;
-    std::vector<Wire *> changed_;
+    std::vector<Wire *> changed_, doubtful_;
     std::optional<BoardWires> news_; /* without a board there are none */
 };
 

@@ -48,6 +48,12 @@ public:
         return regions_.copy_in(key, address, data, length);
     }
 
+    /** The same, from there. */
+    bool read(const RegionKey &key, uint64_t address, void *to, size_t length) const
+    {
+        return regions_.copy_out(key, address, to, length);
+    }
+
     /** To memory that nobody else can take away. False if the GPU fails. */
     bool write(char *to, bool to_gpu, const void *data, size_t length)
     {

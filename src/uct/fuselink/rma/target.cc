@@ -2,7 +2,6 @@
 #include "target.h"
 
 #include <algorithm>
-#include <vector>
 
 namespace fuselink {
 namespace {
@@ -94,15 +93,15 @@ void RmaTarget::serve(const wire::GetReq &request)
                         {request.local_id, request.local_key});
         return;
     }
-    std::vector<char> copy;
+    answer_.resize(request.length);
     if (from_gpu) {
-        copy.resize(request.length);
-        status = memory_.read_gpu(copy.data(), source, copy.size());
-        if (status != UCS_OK) {
-            refuse(request.op, status);
-            return;
-        }
-        source = copy.data();
+        status = memory_.read_gpu(answer_.data(), source, answer_.size());
+    } else if (!memory_.read(key, request.remote, answer_.data(), answer_.size())) {
+        status = UCS_ERR_INVALID_ADDR; /* another thread has just taken it away */
+    }
+    if (status != UCS_OK) {
+        refuse(request.op, status);
+        return;
     }
     size_t most = rails_.max_message() - sizeof(wire::GetData);
     for (uint64_t offset = 0; offset < request.length;) {
@@ -111,7 +110,7 @@ void RmaTarget::serve(const wire::GetReq &request)
         reply.header.type = static_cast<uint8_t>(ControlType::GetData);
         reply.op          = request.op;
         reply.offset      = offset;
-        conn_.send_control(&reply, sizeof(reply), source + offset, part);
+        conn_.send_control(&reply, sizeof(reply), answer_.data() + offset, part);
         offset += part;
     }
 }

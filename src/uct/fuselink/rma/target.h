@@ -10,6 +10,7 @@
 #include "local_memory.h"
 
 #include <deque>
+#include <vector>
 
 namespace fuselink {
 
@@ -53,6 +54,7 @@ private:
     LocalMemory             &memory_;
     const Rails             &rails_;
     std::deque<wire::GetReq> waiting_; /* for room, or the program */
+    std::vector<char>        answer_;  /* what a get reads, as long as wire::kMaxInlineGet */
     bool                     serving_ = false; /* inside serve_waiting() */
 };
 

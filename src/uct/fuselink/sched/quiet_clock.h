@@ -17,7 +17,7 @@ struct QuietView {
     Nanos since; /* the last of its work has ended, or the first began */
     Nanos limit; /* QuietClock::limit() */
     /* Another wire to the same peer, and another connection of this wire, has been
-     * acknowledged. */
+     * acknowledged, at the latest. */
     Nanos peer_heard_at, wire_heard_at;
     /* It may be that the NIC has no room for what was sent, as the peer's program
      * does not look; that program has answered something. */
@@ -36,10 +36,9 @@ struct QuietView {
  *   least: InfiniBand lets it take up to four times as long as it is told. And for four
  *   times as long as what is under way takes by the speed of before. It was watched: an
  *   observation counts for 8 ms at most (StallClock).
- * - Something else was acknowledged lately, over another wire to the same peer: that is
- *   there. Lately is the second half of that time, or the last half of it if it has
- *   gone on: what was heard of this wire once must not count for ever.
- * - On this wire nothing was.
+ * - On this wire nothing else was acknowledged for as long.
+ * - Something was lately, over another wire to the same peer: that is there. Lately is the
+ *   second half of that time, or the last half of it if it has gone on.
  * - Messages are under way that the other NIC may have no room for, and the peer's
  *   program has answered something else lately: it looks. Puts need no program.
  *
@@ -68,15 +67,15 @@ public:
     {
         const Nanos step = std::clamp(view.now - last_look_, Nanos(),
                                       StallClock::kMostStep);
-        last_look_       = view.now;
-        silence_         = std::min(silence_ + step, view.now - view.since);
+        const Nanos heard = std::max(view.since, view.wire_heard_at);
+        last_look_        = view.now;
+        silence_          = std::min(silence_ + step, view.now - heard);
         if (silence_ < view.limit / 2) {
             return Health::Fine;
         }
         const Nanos lately = std::max(view.since, view.now - view.limit) +
                              view.limit / 2;
         return silence_ >= view.limit && view.peer_heard_at >= lately &&
-                       view.wire_heard_at < lately &&
                        (!view.may_wait || view.program_at >= lately) ?
                    Health::Dead : Health::Suspect;
     }

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "wireup.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace fuselink {
@@ -9,6 +10,8 @@ namespace {
 /* The last word of a peer that leaves, on one NIC, may come so much later than the end of
  * its stream on another. */
 constexpr sched::Nanos kMayHaveLeft = sched::Nanos::millis(2);
+/* ConnectTimer::kImpatience is doubled so often at most: 1.6 s. */
+constexpr unsigned kMostSwaps = 4;
 
 } // namespace
 
@@ -408,6 +411,7 @@ void Wireup::on_resume(const wire::Hello &hello)
         told_   = false;
     } else if (has_not_come(hello)) {
         prefer_ = {hello.to, hello.from};
+        ++loss_.swaps;
         lose(UCS_ERR_ENDPOINT_TIMEOUT);
     } else {
         lane_.stay(hello.to, hello.from);
@@ -420,7 +424,8 @@ void Wireup::on_resume(const wire::Hello &hello)
 
 /* Our lane is new, of datagrams, and the peer's program, which runs, has not heard of it:
  * what goes there does not come, or its acknowledgements do not, of which nobody tells
- * before UCX's own limit of minutes. */
+ * before UCX's own limit of minutes. Both may have taken a new one and leave it for the
+ * other's: next time each waits twice as long, and the slower one is heard. */
 bool Wireup::has_not_come(const wire::Hello &hello) const
 {
     return loss_.since != sched::Nanos() && !broke_ && channel_.taken() &&
@@ -428,7 +433,8 @@ bool Wireup::has_not_come(const wire::Hello &hello) const
            wire::lane_before(hello.heard, channel_.lane()) &&
            (hello.to != channel_.rail()->index() ||
             hello.from != channel_.remote()) &&
-           host_.now() - contact_.begun() > ConnectTimer::kImpatience;
+           host_.now() - contact_.begun() >
+               ConnectTimer::kImpatience * (int64_t{1} << std::min(loss_.swaps, kMostSwaps));
 }
 
 /* First contact, by a stream. */

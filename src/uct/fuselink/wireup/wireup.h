@@ -146,6 +146,7 @@ private:
         uint8_t      heard  = 0;       /* the last lane of the peer's by then */
         bool         told   = false;   /* the peer has lost its own before */
         bool         closed = false;   /* the peer has ended it, in order */
+        unsigned     swaps  = 0;       /* since then the peer's was taken in place of ours */
     };
 
     bool waits_for_contact() const
