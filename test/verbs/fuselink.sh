@@ -133,10 +133,11 @@ some_on_each() {
     moving "$@" && carried 1 0 1 2 3
 }
 
-# Windows of osc/ucx with a target that is asleep: the NICs of host0 write, those
+# Windows of osc/ucx with a target that is asleep, and nobody in its place: the NICs of host0 write, those
 # of host1 answer reads, and next to nothing is a message. 4 MB and more each way
 # are a thousand packets of 4096 bytes.
 mpi_native() {
+    local -a mpi_options=(-x UCX_FUSELINK_PROGRESS=caller)
     some_on_each mpi "$1" 2 "$work/exchange" asleep || return
     local nic host
     local -A packets=() messages=()

@@ -305,7 +305,7 @@ def _measure(hosts, folder, *words):
     done = subprocess.run(
         [hosts.source / "contrib/bench/run", "failure", "--rounds", "1",
          "--rate", "100mbit", "--before", "0.5", "--out", "1", "--back", "0.5",
-         "--watch", "20", "--folder", folder, "--build-dir", hosts.programs,
+         "--watch", "8", "--folder", folder, "--build-dir", hosts.programs,
          *words], capture_output=True, text=True, timeout=300, check=False)
     expect(done.returncode == 0, *vars(done).values())
     return {match[1]: match[2].split(" | ") for match in re.finditer(
@@ -324,10 +324,10 @@ def cuts_a_job(hosts):
         expect(rows["fuselink"][0] == "2" and rows["fuselink"][2] == "-"
                and rows["fuselink"][-1] == "-", out)
         expect(rows["ucx"][0] == "1" and rows["ucx"][1] == "1"
-               and rows["ucx"][2].startswith("1, watched for 20 s"), out)
+               and rows["ucx"][2].startswith("1, watched for 8 s"), out)
         # Nothing came for as long as it was watched.
         longest = float(rows["ucx"][4].split(" / ")[0])
-        expect(longest > 19000, out)
+        expect(longest > 7000, out)
         _, left = _measure(hosts, name, *words, "--dry-run")
         expect(left.startswith("0 jobs;"), left)
         expect(_measure(hosts, name, *words)[1] == out, out)

@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 
 /* Programs that compute and do not call, with a thread that moves their data meanwhile
- * (UCX_FUSELINK_PROGRESS=thread). */
+ * (UCX_FUSELINK_PROGRESS). */
 
 #include "../../../src/ucs_ext/cpus.h"
 #include "../stack/link.h"

@@ -549,11 +549,14 @@ std::vector<Case> leave_cases()
         make("destroyed_with_operations", destroyed_with_operations),
         make("shared", shared),
         make("cancelled_messages", cancelled_messages),
-        make("cancelled_with_deaf_peer", cancelled_with_deaf_peer),
         make("owner_gives_up", owner_gives_up),
         make("closed_with_operations", closed_with_operations),
         make("deregistered", deregistered),
     };
+    /* Nobody looks in the peer's place. */
+    const Setting nobody{Side::Both, "UCX_FUSELINK_PROGRESS", "caller"};
+    cases.push_back(make("cancelled_with_deaf_peer", cancelled_with_deaf_peer));
+    cases.back().settings = {nobody};
     cases.push_back(make("owners_path_breaks", owners_path_breaks));
     cases.back().log = {sockets, path, again};
     cases.push_back(make("control_lane_breaks", control_lane_breaks));
@@ -565,6 +568,8 @@ std::vector<Case> leave_cases()
     cases.back().log[2].most  = kReconnects * 4;
     cases.back().log[3].most  = kReconnects * 4;
     cases.push_back(make("get_in_failing_get", get_in_failing_get));
+    /* The get itself finds out that the peer is dead. */
+    cases.back().settings = {nobody};
     cases.back().log = {sockets, lane, path, again}; /* the peer dies */
     return cases;
 }

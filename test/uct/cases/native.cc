@@ -397,9 +397,11 @@ Case limit(const std::string &name, size_t count)
 
 std::vector<Case> native_cases()
 {
-    return {{"native.alone", alone, alone},
+    /* NICs do without any help. */
+    const std::vector<Setting> nobody{{Side::Both, "UCX_FUSELINK_PROGRESS", "caller"}};
+    return {{"native.alone", alone, alone, nobody},
             {"native.memory", memory, memory},
-            {"native.keys", keys, keys},
+            {"native.keys", keys, keys, nobody},
             limit("none", 0),
             limit("one", 1),
             limit("two", 2),

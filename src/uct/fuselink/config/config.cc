@@ -184,11 +184,11 @@ ucs_config_field_t iface_config_table[] = {
      "copied at once.",
      offsetof(IfaceConfig, gpu_chunk), UCS_CONFIG_TYPE_MEMUNITS},
 
-    {"PROGRESS", "caller",
+    {"PROGRESS", "auto",
      "Who moves data while the program computes: 'caller' nobody, it moves in\n"
      "the program's calls; 'thread' a thread of fuselink's, which needs some of\n"
-     "a processor then, and nothing while the program calls; 'auto' a thread,\n"
-     "unless very many processes of the node share a processor.",
+     "a processor then, and next to nothing while the program calls; 'auto' a\n"
+     "thread, unless very many processes of the node share a processor.",
      offsetof(IfaceConfig, progress), UCS_CONFIG_TYPE_ENUM(progress_modes)},
 
     {"SPREAD", "auto",
