@@ -56,12 +56,17 @@ bool Deputy::present(sched::Nanos now)
         const uint64_t events = engine_.events();
         calls_  = calls;
         called_ = now;
+        if (helps_) {
+            helps_     = false;
+            helped_[1] = helped_[0];
+            helped_[0] = now;
+        }
         if (events != events_) {
             events_ = events;
             moved_  = now;
         }
     }
-    return now - called_ < kAway;
+    return now - called_ < (shares(now) ? kAwaySoon : kAway);
 }
 
 bool Deputy::step()
@@ -70,17 +75,18 @@ bool Deputy::step()
     if (present(now)) {
         asleep_ = false;
         naps_   = 0;
-        next_   = now + (now - moved_ < kLately ? kTick : idle(now));
+        next_   = now + (now - moved_ < kLately ? tick(now) : idle(now));
         return false;
     }
     if (!turns_.take()) {
-        next_ = now + kTick; /* in a long call, such as a handler of its own */
+        next_ = now + tick(now); /* in a long call, such as a handler of its own */
         return false;
     }
     const bool     can   = engine_.may_deputize();
     const unsigned found = can ? work() : 0;
     naps_   = found != 0 ? 0 : naps_ + 1;
     moved_  = found != 0 ? now : moved_;
+    helps_  = helps_ || found != 0;
     asleep_ = can && naps_ > kNaps && engine_.sleep_away();
     const bool places = found != 0 && now >= place_at_ && engine_.loads().bound().any();
     const std::shared_ptr<Board> board = places ? engine_.loads().board() : nullptr;

@@ -50,6 +50,9 @@ private:
 
     unsigned     work();
     bool         present(sched::Nanos now);
+    /* It shares its CPU with others that do not give way. */
+    bool         shares(sched::Nanos now) const { return now - helped_[1] < kShares; }
+    sched::Nanos tick(sched::Nanos now) const { return shares(now) ? kAwaySoon : kTick; }
     /* Between looks at a program for which there is nothing to do. */
     sched::Nanos idle(sched::Nanos now) const
     {
@@ -60,6 +63,10 @@ private:
     /* A program that has not called for so long is away. One that polls calls more often
      * by a factor of 100, also where it shares its processor with few others. */
     static constexpr sched::Nanos kAway = sched::Nanos::millis(2);
+    /* One that was away twice in this time, and came back, waits for its turn on a CPU: it
+     * is looked at more often, so that its NICs do not stand still for most of that. */
+    static constexpr sched::Nanos kShares    = sched::Nanos::millis(50);
+    static constexpr sched::Nanos kAwaySoon  = sched::Nanos::micros(500);
     /* Between looks at a program that calls: while it moves data, while it does not, and
      * when it has not for long. */
     static constexpr sched::Nanos kTick     = sched::Nanos::millis(2);
@@ -91,6 +98,8 @@ private:
     uint64_t     events_ = 0;
     sched::Nanos called_;     /* it had called by then */
     sched::Nanos moved_;      /* the same, and had moved data */
+    sched::Nanos helped_[2];  /* it had been away, and there was something to do */
+    bool         helps_ = false; /* the same, and it is away still */
     sched::Nanos next_;
     sched::Nanos place_at_;
     CpuSet       place_;      /* where it is bound to; none: where the process is */

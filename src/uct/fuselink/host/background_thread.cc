@@ -64,6 +64,7 @@ void BackgroundThread::finish()
 
 void BackgroundThread::hold()
 {
+    pause_.store(true);
     held_ = round_.try_lock_for(kRound);
 }
 
@@ -73,6 +74,8 @@ void BackgroundThread::go_on()
         held_ = false;
         round_.unlock();
     }
+    pause_.store(false);
+    pause_.notify_all();
 }
 
 void BackgroundThread::forget()
@@ -89,6 +92,7 @@ void *BackgroundThread::run(void *self)
     prctl(PR_SET_NAME, work.name());
     for (work.begin(); !work.over();) {
         bool more = false;
+        thread.pause_.wait(true);
         {
             const std::lock_guard<std::timed_mutex> round(thread.round_);
             more = work.step();

@@ -4,6 +4,7 @@
 
 #include "background.h"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <pthread.h>
@@ -33,11 +34,12 @@ private:
     void go_on();
     void forget();
 
-    Background      &work_;
-    bool             started_ = false; /* and has not ended */
-    bool             held_    = false;
-    pthread_t        thread_{};
-    std::timed_mutex round_; /* held in each */
+    Background       &work_;
+    bool              started_ = false; /* and has not ended */
+    bool              held_    = false;
+    pthread_t         thread_{};
+    std::timed_mutex  round_; /* held in each */
+    std::atomic<bool> pause_{false}; /* none begins: a mutex may let its last owner in first */
 };
 
 } // namespace fuselink
