@@ -20,9 +20,9 @@ bool ProcessBarrier::prepare()
     return membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
 }
 
-void ProcessBarrier::pass()
+bool ProcessBarrier::pass()
 {
-    membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    return membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
 }
 
 } // namespace fuselink

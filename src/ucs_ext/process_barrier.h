@@ -15,8 +15,8 @@ public:
     /** Before the first one. False if the kernel has none: then each thread needs its own.
      *  Thread-safe. */
     static bool prepare();
-    /** Only if there is one. */
-    static void pass();
+    /** False if it was none, though it was prepared: nothing may rely on it. */
+    static bool pass();
 };
 
 } // namespace fuselink

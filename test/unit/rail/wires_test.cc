@@ -125,29 +125,30 @@ TEST_F(DoubtTest, OthersAreToldOnce)
 
 TEST_F(DoubtTest, WhatWasAskedFirstCounts)
 {
-    Wires::note_other(of_one, at(150));
-    Wires::note_other(of_one, at(160));
+    one.note_other(of_one, at(150));
+    one.note_other(of_one, at(160));
     EXPECT_EQ(one.other_waits(of_one, at(0), at(200)), at(150));
     /* Another doubt: what was asked for the last one says nothing. */
     EXPECT_EQ(one.other_waits(of_one, at(170), at(400)), Nanos());
     one.doubt(of_one, &whose, at(170));
-    Wires::note_other(of_one, at(330));
+    one.note_other(of_one, at(330));
     EXPECT_EQ(one.other_waits(of_one, at(170), at(400)), at(330));
 }
 
 TEST_F(DoubtTest, AnAnswerIsHeard)
 {
-    Wires::note_other(of_one, at(150));
+    one.note_other(of_one, at(150));
     of_one.doubt.answered = true;
     one.note_answers(of_one, at(155));
     EXPECT_FALSE(of_one.doubt.answered);
     EXPECT_EQ(one.heard_at(of_one, at(156)), at(155));
     EXPECT_EQ(one.other_waits(of_one, at(0), at(200)), Nanos());
+    /* It is asked anew, while the same one waits. */
+    one.note_other(of_one, at(300));
+    EXPECT_EQ(one.other_waits(of_one, at(0), at(400)), at(300));
     /* By whomever. */
-    one.doubt(of_one, &whose, at(160));
-    Wires::note_other(of_one, at(300));
     other.heard(of_other, at(310));
-    EXPECT_EQ(one.other_waits(of_one, at(160), at(400)), Nanos());
+    EXPECT_EQ(one.other_waits(of_one, at(0), at(400)), Nanos());
 }
 
 } // namespace

@@ -65,12 +65,13 @@ public:
             return false;
         }
         deputy_.store(true, std::memory_order_relaxed);
+        bool passed = true;
         if (fenced_) {
             std::atomic_thread_fence(std::memory_order_seq_cst);
         } else {
-            ProcessBarrier::pass();
+            passed = ProcessBarrier::pass();
         }
-        if (!inside_.load(std::memory_order_acquire)) {
+        if (passed && !inside_.load(std::memory_order_acquire)) {
             return true;
         }
         give_back();

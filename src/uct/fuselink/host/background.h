@@ -37,7 +37,8 @@ public:
      *  uses does, UCX's own state and the program's objects, or work as long as there is a
      *  process. Its rounds may not wait for the program's threads then. */
     virtual bool ends_at_exit() const { return false; }
-    /** In a child of the process, which has no such thread. No round was under way. */
+    /** In a child of the process, which has no such thread. No round was under way, unless
+     *  one took very long. */
     virtual void on_fork() {}
 
 protected:

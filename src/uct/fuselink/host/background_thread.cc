@@ -33,6 +33,7 @@ std::unique_ptr<AtWork> BackgroundThread::start(Background  &work,
                                                 std::string &error)
 {
     std::unique_ptr<BackgroundThread> result(new BackgroundThread(work));
+    ProcessThreads::add(*result);
     const sigset_t blocked = signals_of_others();
     sigset_t       before;
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
@@ -43,20 +44,18 @@ std::unique_ptr<AtWork> BackgroundThread::start(Background  &work,
         return nullptr;
     }
     result->started_ = true;
-    ProcessThreads::add(*result);
     return result;
 }
 
 BackgroundThread::~BackgroundThread()
 {
-    ProcessThreads::remove(*this);
     finish();
+    ProcessThreads::remove(*this);
 }
 
 void BackgroundThread::finish()
 {
-    if (started_) {
-        started_ = false;
+    if (started_.exchange(false)) {
         work_.stop();
         pthread_join(thread_, nullptr);
     }
@@ -90,7 +89,12 @@ void *BackgroundThread::run(void *self)
     auto       &thread = *static_cast<BackgroundThread *>(self);
     Background &work   = thread.work_;
     prctl(PR_SET_NAME, work.name());
-    for (work.begin(); !work.over();) {
+    ProcessThreads::note_own();
+    {
+        const std::lock_guard<std::timed_mutex> round(thread.round_);
+        work.begin();
+    }
+    while (!work.over()) {
         bool more = false;
         thread.pause_.wait(true);
         {
@@ -101,6 +105,7 @@ void *BackgroundThread::run(void *self)
             work.wait(work.next_due() - native_now());
         }
     }
+    const std::lock_guard<std::timed_mutex> round(thread.round_);
     work.end();
     return nullptr;
 }

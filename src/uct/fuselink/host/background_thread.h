@@ -35,7 +35,7 @@ private:
     void forget();
 
     Background       &work_;
-    bool              started_ = false; /* and has not ended */
+    std::atomic<bool> started_{false}; /* and nobody has ended it */
     bool              held_    = false;
     pthread_t         thread_{};
     std::timed_mutex  round_; /* held in each */

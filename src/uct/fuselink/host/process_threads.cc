@@ -12,6 +12,8 @@
 namespace fuselink {
 namespace {
 
+thread_local bool is_own = false;
+
 /* Never destroyed: the process may end in any order. */
 struct Threads {
     std::mutex                      mutex;
@@ -47,8 +49,16 @@ void ProcessThreads::remove(BackgroundThread &thread)
                    all.list.end());
 }
 
+void ProcessThreads::note_own()
+{
+    is_own = true;
+}
+
 void ProcessThreads::before_fork()
 {
+    if (is_own) {
+        return;
+    }
     threads().mutex.lock();
     for (BackgroundThread *thread : threads().list) {
         thread->hold();
@@ -57,6 +67,9 @@ void ProcessThreads::before_fork()
 
 void ProcessThreads::after_fork()
 {
+    if (is_own) {
+        return;
+    }
     for (BackgroundThread *thread : threads().list) {
         thread->go_on();
     }
@@ -65,6 +78,9 @@ void ProcessThreads::after_fork()
 
 void ProcessThreads::in_child()
 {
+    if (is_own) {
+        return;
+    }
     for (BackgroundThread *thread : threads().list) {
         thread->forget();
     }

@@ -12,15 +12,20 @@ class BackgroundThread;
  * - It forks. The child has none of them, and what one was in the middle of would stay so
  *   for ever, so the fork waits until all are between two rounds.
  * - It ends, and the program has not closed what they work for. Those that
- *   Background::ends_at_exit() end first, while all that they use is there.
+ *   Background::ends_at_exit() end before UCX does, and before what the program has made
+ *   by the first of them.
  *
  * Thread-safe.
  */
 class ProcessThreads {
 public:
+    /** Before it begins. */
     static void add(BackgroundThread &thread);
-    /** Unless a fork has done so. */
+    /** When it has ended, unless a fork has done so. */
     static void remove(BackgroundThread &thread);
+    /** The calling thread is one of them. If it forks, as UCX does for a debugger when it
+     *  crashes, nobody is waited for. */
+    static void note_own();
 
 private:
     static void before_fork();

@@ -26,6 +26,8 @@ constexpr sched::Nanos kDatagramRetry = sched::Nanos::millis(67);
 constexpr sched::Nanos kDatagramLane  = sched::Nanos::millis(2000);
 /* Another queue pair of a wire in doubt has to answer. */
 constexpr sched::Nanos kOtherPair = sched::Nanos::millis(100);
+/* A program that was heard so long ago takes what comes. */
+constexpr sched::Nanos kLooks = sched::Nanos::millis(200);
 
 } // namespace
 
@@ -341,22 +343,29 @@ void SilenceWatch::on_doubt(Wire &wire, sched::Nanos now)
         if (own.wire != &wire || &own == wire.doubt.whose || !carries_by_pair(*path)) {
             continue;
         }
-        if (watches(*path) ||
-            own.check.begin(path->pair->ep(), poller_, path->poll_index(),
-                            &wire.doubt.answered)) {
-            Wires::note_other(wire, now);
+        const bool asked = begin_for(wire, own.check, path->pair->ep(), path->poll_index());
+        if ((path->on_nic != 0 || asked) && !path->awaits_program()) {
+            rails_.wires().note_other(wire, now);
         }
     }
-    /* The other NIC may have no room for messages: then it does not answer, which says
-     * nothing. */
-    if (lane_.wire == &wire && channel_.ep() != nullptr && channel_.ep() == lane_.ep &&
-        channel_.taken() && !channel_.has(ControlChannel::kConnecting) &&
-        nic_tells_of_lane() && channel_.rail()->by_ep() &&
-        lane_.check.begin(channel_.ep(), poller_, channel_.rail()->poll_index(),
-                          &wire.doubt.answered) &&
-        channel_.unseen() == 0) {
-        Wires::note_other(wire, now);
+    if (lane_.wire != &wire || !nic_tells_of_lane() || !channel_.rail()->by_ep() ||
+        lane_.number != channel_.lane() || channel_.ep() == nullptr ||
+        lane_.ep != channel_.ep() || !channel_.taken() ||
+        channel_.has(ControlChannel::kConnecting)) {
+        return;
     }
+    /* The other NIC may have no room for messages, if its program does not look: then it
+     * does not answer, which says nothing. */
+    if (begin_for(wire, lane_.check, channel_.ep(), channel_.rail()->poll_index()) &&
+        (channel_.unseen() == 0 || now - program_at_ < kLooks)) {
+        rails_.wires().note_other(wire, now);
+    }
+}
+
+/* True if the other NIC owes an answer now. */
+bool SilenceWatch::begin_for(Wire &wire, EndpointCheck &check, uct_ep_h ep, unsigned index)
+{
+    return check.begin(ep, poller_, index, &wire.doubt.answered) && check.under_way();
 }
 
 /* Of queue pairs little is heard while all goes well. */

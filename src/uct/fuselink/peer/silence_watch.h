@@ -129,6 +129,7 @@ private:
     void   suspect_ports(sched::Nanos now);
     sched::Nanos limit_of(const Stream &stream) const;
     void   leave(const Wire &wire);
+    bool   begin_for(Wire &wire, EndpointCheck &check, uct_ep_h ep, unsigned index);
     void   leave_pair(Path &path, sched::Nanos since, sched::Nanos now);
     static sched::Nanos lately(const Path &path);
     void   on_empty(Stream &stream, sched::Nanos now);

@@ -91,6 +91,7 @@ public:
     }
     void proved_silent(Wire &wire, sched::Nanos now)
     {
+        wire.doubt.answered = false;
         if (wire.evidence.proved_silent(now)) {
             note(wire);
             if (news_) {
@@ -120,14 +121,15 @@ public:
         wire.doubt.whose = whose;
         wire.doubt.since = since;
         if (!wire.doubt.open) {
-            wire.doubt.open = true;
+            wire.doubt.open     = true;
+            wire.doubt.answered = false; /* long ago, perhaps */
             doubtful_.push_back(&wire);
         }
     }
     /** Another one waits, or is asked. */
-    static void note_other(Wire &wire, sched::Nanos now)
+    void note_other(Wire &wire, sched::Nanos now) const
     {
-        if (wire.doubt.asked_at < wire.doubt.since) {
+        if (wire.doubt.asked_at < std::max(wire.doubt.since, heard_at(wire, now))) {
             wire.doubt.asked_at = now;
         }
     }
