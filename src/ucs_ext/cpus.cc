@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "cpus.h"
 
+#include "split.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -157,13 +159,11 @@ public:
 
 unsigned tasks_of_node(std::string_view list, size_t node)
 {
-    while (!list.empty()) {
-        const size_t comma = std::min(list.find(','), list.size());
-        const char  *at    = list.data();
-        const char  *end   = at + comma;
-        unsigned     tasks = 0;
-        size_t       nodes = 1;
-        const auto   read  = std::from_chars(at, end, tasks);
+    for (const std::string_view piece : split(list)) {
+        const char *end   = piece.data() + piece.size();
+        unsigned    tasks = 0;
+        size_t      nodes = 1;
+        const auto  read  = std::from_chars(piece.data(), end, tasks);
         if (read.ec != std::errc()) {
             break;
         }
@@ -174,7 +174,6 @@ unsigned tasks_of_node(std::string_view list, size_t node)
             return tasks;
         }
         node -= nodes;
-        list.remove_prefix(std::min(comma + 1, list.size()));
     }
     return 0;
 }
@@ -182,13 +181,11 @@ unsigned tasks_of_node(std::string_view list, size_t node)
 CpuSet cpus_in(std::string_view list)
 {
     CpuSet result;
-    while (!list.empty()) {
-        const size_t comma = std::min(list.find(','), list.size());
-        const char  *at    = list.data();
-        const char  *end   = at + comma;
-        size_t       first = 0;
-        auto         read  = std::from_chars(at, end, first);
-        size_t       last  = first;
+    for (const std::string_view piece : split(list)) {
+        const char *end   = piece.data() + piece.size();
+        size_t      first = 0;
+        auto        read  = std::from_chars(piece.data(), end, first);
+        size_t      last  = first;
         if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-') {
             read = std::from_chars(read.ptr + 1, end, last);
         }
@@ -197,7 +194,6 @@ CpuSet cpus_in(std::string_view list)
                 result.set(i);
             }
         }
-        list.remove_prefix(std::min(comma + 1, list.size()));
     }
     return result;
 }

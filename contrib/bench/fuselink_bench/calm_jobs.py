@@ -16,10 +16,9 @@ from .clock import Clock, clock_of
 from .errors import SampleError
 from .failure_cases import WIRES
 from .hosts import HostProgram
-from .live_job import LiveJob
+from .live_job import START_S, LiveJob
 from .loss import Loss
 
-_START_S = 60.0
 # Of a guest, whose processors are slow.
 _GUEST_START_S = 240.0
 # Before and after a receiver does something else.
@@ -79,14 +78,14 @@ class CalmJob:
 
         def compute(job):
             job.order("c")
-            job.wait_for("BENCH-COMPUTES", _START_S)
+            job.wait_for("BENCH-COMPUTES", START_S)
             self._nothing_arrives(job, time.time() + seconds - _TELLS_S)
-            job.wait_for("BENCH-COMPUTED", _START_S)
+            job.wait_for("BENCH-COMPUTED", START_S)
 
         def move(job):
             job.sleep_until(time.time() + _MOVES_S)
             (stop if rest is calm_cases.STOPPED else compute)(job)
-            if not job.wait_for_arrival(time.time(), _START_S):
+            if not job.wait_for_arrival(time.time(), START_S):
                 raise SampleError("nothing arrives after the receiver's rest")
             job.sleep_until(time.time() + _MOVES_S)
 
@@ -113,7 +112,7 @@ class CalmJob:
             with LiveJob(self._cluster, transport, self._program,
                          ["-np", str(ranks), *words], options, self._clock,
                          self._wires.devices(self._cluster, 0),
-                         _GUEST_START_S if self._cluster.rdma else _START_S) as job:
+                         _GUEST_START_S if self._cluster.rdma else START_S) as job:
                 try:
                     self._moves(job, move)
                 finally:
@@ -128,7 +127,7 @@ class CalmJob:
     def _moves(self, job, move):
         job.messages(0)
         start = self._clock.now()
-        if not job.wait_for_arrival(start, _START_S):
+        if not job.wait_for_arrival(start, START_S):
             raise SampleError("no data moves")
         move(job)
         job.finish()

@@ -65,8 +65,8 @@ private:
     static constexpr sched::Nanos kAway = sched::Nanos::millis(2);
     /* One that was away twice in this time, and came back, waits for its turn on a CPU: it
      * is looked at more often, so that its NICs do not stand still for most of that. */
-    static constexpr sched::Nanos kShares    = sched::Nanos::millis(50);
-    static constexpr sched::Nanos kAwaySoon  = sched::Nanos::micros(500);
+    static constexpr sched::Nanos kShares   = sched::Nanos::millis(50);
+    static constexpr sched::Nanos kAwaySoon = sched::Nanos::micros(500);
     /* Between looks at a program that calls: while it moves data, while it does not, and
      * when it has not for long. */
     static constexpr sched::Nanos kTick     = sched::Nanos::millis(2);
