@@ -81,6 +81,14 @@ StreamState::Phase phase_of(const Stream &stream, unsigned side)
 
 } // namespace
 
+/* Kernels take less here than anybody asks for. */
+void SimStreamControl::bound(uct_ep *ep, sched::Bytes)
+{
+    if (stream_of(ep) == nullptr) {
+        SimEp::from(ep).world().journal().violate("a bound for what is no connection");
+    }
+}
+
 bool SimStreamControl::look(uct_ep *ep, StreamState &state)
 {
     StreamEp *one = stream_of(ep);

@@ -15,6 +15,7 @@ namespace fuselink::sim {
 class SimStreamControl final : public StreamControl {
 public:
     bool look(uct_ep *ep, StreamState &state) override;
+    void bound(uct_ep *ep, sched::Bytes bytes) override;
     bool addresses(uct_ep *ep, SocketAddress &here,
                    SocketAddress &there) override;
     bool end(uct_ep *ep) override;

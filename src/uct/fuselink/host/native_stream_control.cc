@@ -41,6 +41,15 @@ bool NativeStreamControl::look(uct_ep *ep, StreamState &state)
     return tcp_socket::look(socket_of(ep), state);
 }
 
+void NativeStreamControl::bound(uct_ep *ep, sched::Bytes bytes)
+{
+    const int fd = socket_of(ep);
+    if (fd >= 0 && ucs_derived_of(ep->iface, uct_tcp_iface_t)->sockopt.sndbuf ==
+                       UCS_MEMUNITS_AUTO) {
+        tcp_socket::bound(fd, bytes);
+    }
+}
+
 bool NativeStreamControl::addresses(uct_ep *ep, SocketAddress &here,
                                     SocketAddress &there)
 {

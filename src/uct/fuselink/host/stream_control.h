@@ -108,6 +108,11 @@ public:
      *  socket. */
     virtual bool look(uct_ep *ep, StreamState &state) = 0;
 
+    /** How many bytes its kernel may take to send, about, from now on; the greatest
+     *  number: as many as it likes. A connection that the user has set that for
+     *  (UCX_TCP_SNDBUF) stays as it is. Two system calls at most. */
+    virtual void bound(uct_ep *ep, sched::Bytes bytes) = 0;
+
     /** Where the connection begins and ends, as this side sees it: what the other
      *  side needs for end_from() is `here`. Also when it has broken, unless the
      *  endpoint has failed; not after end(). Two system calls. */

@@ -129,6 +129,20 @@ bool look(int fd, StreamState &state)
     return true;
 }
 
+void bound(int fd, sched::Bytes bytes)
+{
+    /* More than kernels take by themselves. */
+    constexpr sched::Bytes kMany = sched::Bytes::mib(4);
+    const int size = static_cast<int>(std::min(bytes, kMany).count());
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+    if (bytes > kMany) {
+        /* Where a host allows less than that, the kernel goes on to decide, if it is new
+         * enough (Linux 5.14). */
+        const int unlocked = 0;
+        setsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, &unlocked, sizeof(unlocked));
+    }
+}
+
 bool addresses(int fd, SocketAddress &here, SocketAddress &there)
 {
     sockaddr_storage own{}, other{};

@@ -19,6 +19,9 @@ bool look(int fd, StreamState &state);
 /** False if that is no address of IPv4 or IPv6. */
 bool from_kernel(const sockaddr_storage &from, SocketAddress &to);
 
+/** As StreamControl::bound(). */
+void bound(int fd, sched::Bytes bytes);
+
 /** Also of a connection that the other side has reset or closed. False if it never
  *  was one, or after end(). */
 bool addresses(int fd, SocketAddress &here, SocketAddress &there);

@@ -32,29 +32,31 @@ bool SpreadTrial::decide(Nanos now) noexcept
     }
     const bool last  = turn_ == kTurns;
     const bool other = other_;
-    if (several >= one * (last ? kGain : kClearGain)) {
+    if (several >= one * (last ? kGain : kClearGain) && turn_ >= kFewestTurns) {
         end(State::On, now, now + kUsed, several);
         left_  = kLeft;
         soon_  = kSoon;
         other_ = false;
         return true;
     }
-    if (last) {
+    /* The turns to come could only make it less. */
+    const bool lost = several < one * kGain;
+    if (lost) {
         end(State::Off, now, now + left_, one);
         left_  = other ? kLeft : std::min(left_ * 2, kLongestLeft);
         soon_  = other ? std::min(soon_ * 2, kLongestLeft) : soon_;
         other_ = false;
     }
-    return last;
+    return lost;
 }
 
 /* Two turns' time at once: bursts are no other work. */
 void SpreadTrial::look_for_other_work(Nanos now, Bytes arrived) noexcept
 {
-    if (from_ == Nanos() || now - from_ > kTurn * 4) {
+    if (from_ == Nanos() || now - from_ > times_.turn * 4) {
         from_    = now;
         arrived_ = arrived;
-    } else if (now - from_ >= kTurn * 2) {
+    } else if (now - from_ >= times_.turn * 2) {
         const Rate speed = (arrived - arrived_) / (now - from_);
         from_            = {};
         if (!speed.is_zero() && !speed_.is_zero() &&
@@ -74,14 +76,14 @@ bool SpreadTrial::end_turn(Nanos now, Bytes sent, Bytes arrived) noexcept
     if (from_ == Nanos()) {
         if (arrived >= sent_ && settled_++ == 0) {
             sent_ = sent;
-        } else if (arrived >= sent_ && now - began_ >= kSettle) {
+        } else if (arrived >= sent_ && now - began_ >= times_.settle) {
             from_    = now;
             arrived_ = arrived;
             window_  = sent - arrived;
         }
         return false;
     }
-    if (now - from_ < kTurn || arrived - arrived_ < window_) {
+    if (now - from_ < times_.turn || arrived - arrived_ < window_) {
         return false;
     }
     rates_[turn_] = (arrived - arrived_) / (now - from_);
@@ -102,7 +104,7 @@ bool SpreadTrial::look(Nanos now, Bytes sent, Bytes arrived, bool queues) noexce
     } else if (!watched || now - began_ > kLongestTurn) {
         leave(now);
     } else if (end_turn(now, sent, arrived)) {
-        if (++turn_ < kFewestTurns || turn_ % 2 != 0 || !decide(now)) {
+        if (++turn_ % 2 != 0 || !decide(now)) {
             begin_turn(now, sent);
         }
     }

@@ -19,9 +19,9 @@ namespace fuselink::sched {
  * milliseconds each and three times. A turn is measured when what was sent before it has
  * arrived, since what is sent in it stands behind that, and then what was sent by then: the
  * peer, which does as much, has begun later. It is measured from one arrival to another, and for
- * so long that as much has arrived as was on its way. If the worse turn of several is better than the better one of
- * one, by a margin, they are used, and that is tried again after a while. If not, the next
- * try comes ever later. What arrives at quite another speed than at the last decision is
+ * so long that as much has arrived as was on its way. If the worst turn of several is better than the best one of
+ * one, by a margin, they are used, and that is tried again after a while. As soon as it is
+ * not, the try is over, and the next one comes ever later. What arrives at quite another speed than at the last decision is
  * other work: then it is tried again soon. A turn in which nothing arrived, or which was
  * not watched, proves nothing.
  *
@@ -29,6 +29,16 @@ namespace fuselink::sched {
  */
 class SpreadTrial {
 public:
+    /** How long a turn is measured, behind a while in which the turn before comes to its
+     *  end, at least. */
+    struct Times {
+        Nanos turn   = Nanos::millis(8);
+        Nanos settle = Nanos::millis(4);
+    };
+
+    SpreadTrial() noexcept = default;
+    explicit SpreadTrial(const Times &times) noexcept : times_(times) {}
+
     /** From time to time, some milliseconds apart while messages go: their bytes, since
      *  the beginning, those that were sent and those that have arrived. `queues`: segments
      *  wait on their way. Returns whether several are to be used until the next look. */
@@ -43,11 +53,8 @@ public:
     /** It has not decided. */
     bool tries() const noexcept { return state_ == State::Tries; }
 
-    /** How long a turn is measured, behind a while in which the turn before comes to its
-     *  end, at least; and how many there are, those of one first. */
-    static constexpr Nanos  kTurn   = Nanos::millis(8);
-    static constexpr Nanos  kSettle = Nanos::millis(4);
-    static constexpr size_t kTurns  = 6;
+    /** So many turns there are, those of one first. */
+    static constexpr size_t kTurns = 6;
     /** A turn is over then, whatever was found; and if nobody has looked for so long. */
     static constexpr Nanos kLongestTurn = Nanos::millis(250);
     static constexpr Nanos kUnwatched   = Nanos::millis(20);
@@ -75,6 +82,7 @@ private:
     void leave(Nanos now) noexcept { end(State::Off, now, now + kSoon, {}); }
     void look_for_other_work(Nanos now, Bytes arrived) noexcept;
 
+    const Times              times_;
     State                    state_ = State::Off;
     Nanos                    until_; /* the next try */
     Nanos                    decided_;

@@ -19,6 +19,7 @@
 #include "path_wireup.h"
 #include "retransmission.h"
 #include "rx_paths.h"
+#include "send_buffers.h"
 #include "slot_borrowing.h"
 #include "transfer_memory.h"
 #include "transfer_owner.h"
@@ -277,6 +278,7 @@ private:
     PathSet        paths_;
     SlotBorrowing  slots_;
     TxLoop         loop_;
+    SendBuffers    buffers_;
     TransferQueue  transfers_;
     ChunkTx        chunks_;
     Retransmission retransmission_;

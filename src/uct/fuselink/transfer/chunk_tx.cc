@@ -4,6 +4,15 @@
 #include <utility>
 
 namespace fuselink {
+namespace {
+
+/* A kernel has it, not a NIC. */
+bool on_stream(const Chunk &chunk)
+{
+    return !chunk.by_messages && chunk.path->rail.traits().stream;
+}
+
+} // namespace
 
 Chunk &ChunkTx::make(Transfer &transfer, const TxDecision &decision,
                      const RetransmitSegment *segment)
@@ -68,6 +77,9 @@ ucs_status_t ChunkTx::hand_to_rail(Chunk &chunk, TxMethod method)
     Path &path = *chunk.path;
     if (method == TxMethod::Rma) {
         ++path.on_nic;
+        if (on_stream(chunk)) {
+            buffers_.sends(path, chunk.length);
+        }
         return rma_.post(chunk);
     }
     ucs_status_t status = chunk.in_slot ? post_to_slot(chunk) : UCS_INPROGRESS;
@@ -132,6 +144,9 @@ void ChunkTx::not_posted(Chunk &chunk, ucs_status_t status)
     path.ended(sched::Bytes(length), false);
     path.planned += static_cast<double>(length);
     path.on_nic  -= !chunk.by_messages;
+    if (on_stream(chunk)) {
+        buffers_.ended(length);
+    }
     pool_.give_back(chunk);
     --in_flight_;
     const bool gone = status != UCS_ERR_NO_RESOURCE &&
@@ -162,6 +177,9 @@ void ChunkTx::off_path(Chunk &chunk, bool arrived)
     poller_.release(path.poll_index());
     --in_flight_;
     path.on_nic  -= !chunk.by_messages;
+    if (on_stream(chunk)) {
+        buffers_.ended(chunk.length);
+    }
     path.serving -= chunk.serves_in_place();
     if (!chunk.left) {
         path.ended(sched::Bytes(chunk.length), arrived,

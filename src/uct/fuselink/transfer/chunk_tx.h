@@ -15,6 +15,7 @@
 #include "pump.h"
 #include "retransmit_queue.h"
 #include "rma_tx.h"
+#include "send_buffers.h"
 #include "slot_borrowing.h"
 #include "transfer_queue.h"
 #include "tx_decision.h"
@@ -39,11 +40,11 @@ public:
     ChunkTx(Connection &connection, uint64_t own, Poller &poller,
             PathSet &paths, PathRecovery &recovery, PathRoom &room,
             const TransferMemory &memory, SlotBorrowing &slots,
-            TxStaging &staging, TransferQueue &transfers,
+            TxStaging &staging, TransferQueue &transfers, SendBuffers &buffers,
             const ChunkTrace &trace, Pump &pump)
         : connection_(connection), poller_(poller), recovery_(recovery),
           room_(room), memory_(memory), slots_(slots), staging_(staging),
-          transfers_(transfers), pump_(pump), trace_(trace), rma_(memory, slots),
+          transfers_(transfers), buffers_(buffers), pump_(pump), trace_(trace), rma_(memory, slots),
           messages_(connection, own, paths, recovery, room),
           notices_(connection, paths, recovery, room)
     {
@@ -118,6 +119,7 @@ private:
     SlotBorrowing    &slots_;
     TxStaging        &staging_;
     TransferQueue    &transfers_;
+    SendBuffers      &buffers_;
     Pump             &pump_;
     ChunkTrace        trace_;
     RmaTx             rma_;

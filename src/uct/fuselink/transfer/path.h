@@ -81,6 +81,9 @@ struct Path {
     };
 
     /** Of the stream, or whatever the path is: SilenceWatch's. */
+    /** Of bytes that wait at the kernel; Kernel: as many as it likes. */
+    enum class Keeps : uint8_t { Kernel, Few, Many };
+
     struct Stream {
         StreamWatch   watch;
         Wire         *wire = nullptr; /* that it goes over, when it was looked up */
@@ -90,6 +93,7 @@ struct Path {
          * last notice is known to have come: PathSet::note_notice(). */
         unsigned      unconfirmed = 0;
         EndpointCheck check; /* of what is no stream */
+        Keeps         keeps = Keeps::Kernel; /* it was told so: SendBuffers' */
     };
 
     /** Messages of users that went over it: MessagePaths'. */

@@ -15,6 +15,7 @@ Transfer &TransferQueue::add()
     free_.pop_back();
     transfer      = Transfer{};
     transfer.live = true;
+    buffers_.begin();
     return transfer;
 }
 
@@ -26,6 +27,7 @@ void TransferQueue::remove(Transfer &transfer)
         keys_.drop_key_request(transfer.key_token);
     }
     free_.push_back(&transfer);
+    buffers_.end();
     pump_.transfer_ended();
 }
 

@@ -12,6 +12,7 @@
 #include "plan_manager.h"
 #include "pump.h"
 #include "retransmit_queue.h"
+#include "send_buffers.h"
 #include "slot_borrowing.h"
 #include "transfer.h"
 #include "transfer_owner.h"
@@ -37,10 +38,11 @@ public:
     /** All outlive this. */
     TransferQueue(Connection &connection, TransferOwner &owner, KeySource &keys,
                   PathSet &paths, SlotBorrowing &slots, TxStaging &staging,
-                  PlanManager &plans, sched::Rotation &rotation, Pump &pump)
+                  PlanManager &plans, sched::Rotation &rotation,
+                  SendBuffers &buffers, Pump &pump)
         : connection_(connection), owner_(owner), keys_(keys), paths_(paths),
           slots_(slots), staging_(staging), plans_(plans),
-          rotation_(rotation), pump_(pump)
+          rotation_(rotation), buffers_(buffers), pump_(pump)
     {
     }
     TransferQueue(const TransferQueue &)            = delete;
@@ -129,6 +131,7 @@ private:
     TxStaging       &staging_;
     PlanManager     &plans_;
     sched::Rotation &rotation_;
+    SendBuffers     &buffers_;
     Pump            &pump_;
 
     std::deque<Transfer *> waiting_;
