@@ -148,6 +148,45 @@ void look(Session &session)
     side.disconnect();
 }
 
+/* What a kernel takes while the receiver does not read: few bytes if it was told so, but not
+ * where the user has said how many; and more again. */
+void bound(Session &session, bool users)
+{
+    constexpr size_t kFew = 128 << 10, kMost = 300'000; /* it counts what is around them */
+    Bare side(session, kLong);
+    if (!session.active()) {
+        side.meet();
+        side.meet();
+        side.wait();
+        side.meet();
+        require_pattern(side.memory().data(), kLong, 12, "a put");
+        return;
+    }
+    fill(side.memory().data(), kLong, 12);
+    side.meet();
+    side.connect();
+    side.put(kArea);
+    side.meet();
+    side.streams().bound(side.ep().handle(), fuselink::sched::Bytes(kFew));
+    Op op, flush;
+    side.ep().put_zcopy(side.memory().iov(0, kLong), side.remote(), 0, &op);
+    side.worker().until([&] { return side.state().window_shut(); },
+                        "the window that shuts");
+    const size_t kept = side.state().unacked.count();
+    REQUIRE((kept > kMost) == users, "the kernel keeps %zu bytes", kept);
+    if (!users) {
+        side.streams().bound(side.ep().handle(), fuselink::sched::Bytes::max());
+        side.worker().until([&] { return side.state().unacked.count() > kMost; },
+                            "the kernel that takes more");
+    }
+    side.go_on();
+    side.ep().finish(op, "a put");
+    side.ep().flush(flush);
+    side.ep().finish(flush, "a flush");
+    side.meet();
+    side.disconnect();
+}
+
 /* In the middle of a put its sender ends it. */
 void end(Session &session, bool progresses)
 {
@@ -405,8 +444,12 @@ std::vector<Case> stream_cases()
     const std::vector<Setting> rail = {
         {Side::Both, "UCX_TCP_MAX_POLL", "1"},
         {Side::Both, "UCX_TCP_CONN_NB", "y"}};
+    const auto few = [](Session &s) { bound(s, false); };
+    const auto own = [](Session &s) { bound(s, true); };
     Case alone{"streams.none", no_stream, nullptr};
     return {make("streams.look", look),
+            make("streams.bound", few),
+            make("streams.bound_by_user", own, {{Side::Both, "UCX_TCP_SNDBUF", "1m"}}),
             make("streams.end.reported", ends(true), rail),
             make("streams.end.destroyed", ends(false), rail),
             make("streams.end.connecting", end_connecting, rail),
