@@ -302,6 +302,15 @@ void QueuePair::answer(QueuePair &asker, const std::shared_ptr<PairWork> &work)
     } while (offset < work->length);
 }
 
+bool QueuePair::lag(Instant time)
+{
+    if (!out_ || out_->under_way() == 0) {
+        return false;
+    }
+    out_->hold(time);
+    return true;
+}
+
 /* The NIC reports it; in the order of posting, for it acknowledges so. */
 void QueuePair::done(const std::shared_ptr<PairWork> &work, bool well)
 {

@@ -51,6 +51,8 @@ struct QueuePair : std::enable_shared_from_this<QueuePair> {
     /** All that was posted ends with an error, and nothing more is done, in
      *  either direction. `tell`: the program did not ask for it. */
     void fail(bool tell);
+    /** What its NIC has sent arrives so much later. False if there is nothing. */
+    bool lag(Instant time);
     /** A message is handed out. Puts of a lane that broke do not come again where its
      *  end of that could execute them yet. */
     static void check_put_again(const Process &at, uint8_t id,

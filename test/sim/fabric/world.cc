@@ -21,7 +21,7 @@ const char *name_of(Count count)
         "no_resource", "no_memory", "stops", "deaths", "leaves",
         "eps_closed", "peers_failed", "ops_failed", "bad_keys", "slept",
         "paths_broken", "paths_mended", "lanes_failed", "lanes_moved", "unheard", "warnings",
-        "notices_held", "notices_silenced", "silent_again", "broken_again", "broken_own", "broken_new", "held_back", "puts_again",
+        "notices_held", "notices_silenced", "silent_again", "broken_again", "broken_own", "broken_new", "lags", "lags_left", "held_back", "puts_again",
         "datagram_errors", "quick_puts", "kept", "from_ends",
         "messages_write", "aside", "gpu_messages",
         "gpu_puts", "gpu_gets", "copies_out", "copies_in",

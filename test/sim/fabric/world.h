@@ -31,7 +31,7 @@ enum class Count : unsigned {
     Stops, Deaths, Leaves, EpsClosed, PeersFailed, /* ends */
     OpsFailed, BadKeys, Slept,
     PathsBroken, PathsMended, LanesFailed, LanesMoved, Unheard, Warnings, /* said by fuselink */
-    NoticesHeld, NoticesSilenced, SilentAgain, BrokenAgain, BrokenOwn, BrokenNew, HeldBack, PutsAgain, DatagramErrors, QuickPuts, /* at a moment */
+    NoticesHeld, NoticesSilenced, SilentAgain, BrokenAgain, BrokenOwn, BrokenNew, Lags, LagsLeft, HeldBack, PutsAgain, DatagramErrors, QuickPuts, /* at a moment */
     Kept, FromEnds, /* messages: kept by users, sent from completions, */
     MessagesWrite,  /* with which the peer's program writes, */
     Aside,          /* over a path of bulk data */

@@ -58,6 +58,7 @@ void Faults::happen(const Fault &fault)
                       fault.kind == F::BreakNotice ||
                       fault.kind == F::BreakHeld ||
                       fault.kind == F::BreakDatagrams ||
+                      fault.kind == F::LagPair ||
                       fault.kind == F::BreakLane;
     world_.lanes_may_fail = world_.lanes_may_fail || !mild;
     world_.journal().note(name_of(fault.kind), fault.process, fault.nic,
@@ -94,6 +95,9 @@ void Faults::happen(const Fault &fault)
         break;
     case F::BreakAny:
         break_connection(fault, false, kMicrosecond);
+        break;
+    case F::LagPair:
+        lag_pair(fault, kMicrosecond);
         break;
     case F::BreakOwn:
         break_own(fault, fault.amount);
@@ -291,6 +295,30 @@ void Faults::break_lane(const Fault &fault, Instant pause)
         world_.time().after(pause, [this, &fault, pause] {
             if (!over_) {
                 break_lane(fault, pause * 21 / 20);
+            }
+        });
+    }
+}
+
+/* As soon as one has something on its way. */
+void Faults::lag_pair(const Fault &fault, Instant pause)
+{
+    const Process &process = *world_.processes()[fault.process];
+    std::vector<std::shared_ptr<QueuePair>> fit;
+    for (const auto &[number, pair] : world_.queue_pairs()) {
+        auto peer = pair->other();
+        if (&pair->process == &process && !pair->posted.empty() &&
+            pair->state == QueuePair::State::Connected && peer &&
+            peer->state == QueuePair::State::Connected && is_bulk(*pair, *peer)) {
+            fit.push_back(pair);
+        }
+    }
+    if (!fit.empty() && fit[fault.amount % fit.size()]->lag(fault.time)) {
+        world_.count(Count::Lags);
+    } else if (pause < kLongestPause) {
+        world_.time().after(pause, [this, &fault, pause] {
+            if (!over_) {
+                lag_pair(fault, pause * 21 / 20);
             }
         });
     }

@@ -54,6 +54,7 @@ private:
     bool is_bulk(const QueuePair &pair, const QueuePair &peer) const;
     bool break_stream(const Fault &fault, bool bulk_only);
     bool break_pair(const Fault &fault, bool bulk_only);
+    void lag_pair(const Fault &fault, Instant pause);
     void break_lane(const Fault &fault, Instant pause);
     void break_datagrams(const Fault &fault, Instant pause);
 

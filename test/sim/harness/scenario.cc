@@ -384,7 +384,7 @@ const char *name_of(Fault::Kind kind)
         "stop", "kill", "no registration", "few sockets", "few queue pairs",
         "slow copies", "no copy", "break notice", "break held",
         "break datagrams", "unplug", "silent notice", "break lane",
-        "silent again", "break own"};
+        "silent again", "lag pair", "break own"};
     return names[static_cast<size_t>(kind)];
 }
 
@@ -496,6 +496,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_cut_off(seed, cuts, s);
     draw_unplugged(seed, cuts, s);
     draw_breaks_of_reader(seed, cuts, s);
+    draw_lags(seed, cuts, s);
     draw_pause(seed, cuts, s);
     draw_writing(seed, cuts, s);
     return s;

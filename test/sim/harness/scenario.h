@@ -83,6 +83,8 @@ struct Fault {
         BreakLane,             /* a queue pair for messages, with puts or gets on it */
         SilentAgain,           /* a NIC, when it has a put, and once more when the
                                   connection that was ended for it is made anew */
+        LagPair,               /* a process's queue pair for bulk data: its NIC gets
+                                  through late, while others on the same wire work */
         BreakOwn               /* a process's queue pairs for bulk data, one after the
                                   other, so many in all: its NIC says so. If there is a
                                   time, the next one breaks with its first write, too */
@@ -131,6 +133,7 @@ struct Scenario {
     bool        leaves_at_once = false;
     bool        breaks_again = false; /* the only path, when it is back */
     bool        loses_nic = false; /* one of several, and no other fault */
+    bool        lags = false; /* queue pairs do, and nothing else happens */
     bool        none_reaches = false; /* of a node's NICs, for a while */
     bool        rests = false; /* at the end one is not looked at until others flush */
     bool        heavy = false;   /* some puts are so long that receivers are asked */

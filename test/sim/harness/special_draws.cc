@@ -183,6 +183,37 @@ void draw_breaks_of_reader(uint64_t seed, const Cuts &cuts, Scenario &s)
     add_fault(cuts, fault, s);
 }
 
+void draw_lags(uint64_t seed, const Cuts &cuts, Scenario &s)
+{
+    constexpr unsigned kRounds = 160;
+    Random chance(seed, 96);
+    if ((s.wires != Wires::Rc && s.wires != Wires::Mixed) || s.fair || s.none_reaches ||
+        s.relays || !chance.one_in(24)) {
+        return;
+    }
+    s.lags            = true;
+    s.leaves_in_order = s.leaves_at_once = s.rests = false;
+    s.breaks_again    = false;
+    s.faults.clear();
+    Sayer say(96'000, cuts, s);
+    for (unsigned i = 0; i < kRounds; ++i) {
+        say(0, Kind::PutZcopy, chance.between(64 << 10, 128 << 10), 0);
+        say(0, Kind::Compute, 0, static_cast<Instant>(chance.between(2, 20)) *
+                                     kMillisecond);
+    }
+    for (unsigned i = 0, most = static_cast<unsigned>(chance.between(1, 4)); i < most; ++i) {
+        Fault fault;
+        fault.kind   = Fault::Kind::LagPair;
+        fault.number = kMostNumbers + i;
+        fault.when   = static_cast<Instant>(chance.between(5, 1500)) * kMillisecond;
+        fault.amount = chance.next();
+        /* Else its NIC gives up, which is another fault. */
+        fault.time   = static_cast<Instant>(chance.scaled(
+            100'000'000, static_cast<uint64_t>(s.profile.nic_patience) * 9 / 10));
+        add_fault(cuts, fault, s);
+    }
+}
+
 void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s)
 {
     Random chance(seed, 93);

@@ -39,6 +39,10 @@ void draw_unplugged(uint64_t seed, const Cuts &cuts, Scenario &s);
  *  carries again. */
 void draw_breaks_of_reader(uint64_t seed, const Cuts &cuts, Scenario &s);
 
+/** In some with RDMA NICs queue pairs of the first program get through late, while it puts:
+ *  their wires are good, and all that is on them goes on. */
+void draw_lags(uint64_t seed, const Cuts &cuts, Scenario &s);
+
 /** In some, messages have the peer's program write, and what stands behind a fence must
  *  not overtake that, whether the program computes or not. */
 void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s);

@@ -121,6 +121,7 @@ void WatchCheck::check(bool calm)
     const bool all = calm && !gone_ && scenario_.fair;
     if (calm && !gone_) {
         check_streams();
+        check_lags();
     }
     if (scenario_.reports) {
         check_report(all);
@@ -207,6 +208,28 @@ void WatchCheck::check_streams()
                 std::to_string(use.given) + " bytes given and " +
                 std::to_string(use.executed) + " executed");
         }
+    }
+}
+
+/* A queue pair that gets through late may be left, by both its ends, and nobody else is.
+ * Whoever takes its wire for a silent one leaves all that is there. */
+void WatchCheck::check_lags()
+{
+    if (!scenario_.lags) {
+        return;
+    }
+    Sum sum;
+    for (const auto &[name, one] : carried_) {
+        sum.breaks += one.breaks;
+        sum.moves  += one.moves;
+    }
+    const uint64_t lags = world_.counts()[static_cast<size_t>(Count::Lags)];
+    world_.count(Count::LagsLeft, sum.breaks);
+    if (sum.moves != 0 || sum.breaks > 2 * lags) {
+        world_.journal().violate(
+            std::to_string(lags) + " queue pairs got through late, and " +
+            std::to_string(sum.breaks) + " were given up; messages moved " +
+            std::to_string(sum.moves) + " times");
     }
 }
 

@@ -65,6 +65,7 @@ private:
     static Sums reported();
     void        note_stream(Program &program, const Rail &rail);
     void        check_streams();
+    void        check_lags();
     void        check_report(bool all);
     void        check_trace(bool all);
 
