@@ -16,6 +16,21 @@ namespace {
 constexpr Instant kLongestPause = 20 * kMillisecond;
 constexpr Instant kLongestDelay = 20 * kMillisecond; /* of packets, in a network */
 
+/* Those that are connected at both ends and `fits` takes, of the pair and its peer. */
+template <typename Fits>
+std::vector<std::shared_ptr<QueuePair>> connected_pairs(World &world, Fits &&fits)
+{
+    std::vector<std::shared_ptr<QueuePair>> fit;
+    for (const auto &[number, pair] : world.queue_pairs()) {
+        auto peer = pair->other();
+        if (pair->state == QueuePair::State::Connected && peer &&
+            peer->state == QueuePair::State::Connected && fits(*pair, *peer)) {
+            fit.push_back(pair);
+        }
+    }
+    return fit;
+}
+
 } // namespace
 
 void Faults::begin(std::vector<Actor *> programs)
@@ -304,15 +319,9 @@ void Faults::break_lane(const Fault &fault, Instant pause)
 void Faults::lag_pair(const Fault &fault, Instant pause)
 {
     const Process &process = *world_.processes()[fault.process];
-    std::vector<std::shared_ptr<QueuePair>> fit;
-    for (const auto &[number, pair] : world_.queue_pairs()) {
-        auto peer = pair->other();
-        if (&pair->process == &process && !pair->posted.empty() &&
-            pair->state == QueuePair::State::Connected && peer &&
-            peer->state == QueuePair::State::Connected && is_bulk(*pair, *peer)) {
-            fit.push_back(pair);
-        }
-    }
+    const auto     fit     = connected_pairs(world_, [&](QueuePair &pair, QueuePair &peer) {
+        return &pair.process == &process && !pair.posted.empty() && is_bulk(pair, peer);
+    });
     if (!fit.empty() && fit[fault.amount % fit.size()]->lag(fault.time)) {
         world_.count(Count::Lags);
     } else if (pause < kLongestPause) {
@@ -369,15 +378,9 @@ void Faults::break_all(Process &process)
 
 bool Faults::break_pair(const Fault &fault, bool bulk_only)
 {
-    std::vector<std::shared_ptr<QueuePair>> fit;
-    for (const auto &[number, pair] : world_.queue_pairs()) {
-        auto peer = pair->other();
-        if (pair->state == QueuePair::State::Connected && peer &&
-            peer->state == QueuePair::State::Connected &&
-            (!bulk_only || is_bulk(*pair, *peer))) {
-            fit.push_back(pair);
-        }
-    }
+    const auto fit = connected_pairs(world_, [&](QueuePair &pair, QueuePair &peer) {
+        return !bulk_only || is_bulk(pair, peer);
+    });
     if (fit.empty()) {
         return false;
     }
@@ -396,16 +399,10 @@ void Faults::break_own(const Fault &fault, uint64_t times)
 {
     constexpr Instant kPause = 20 * kMillisecond;
     const Process    &process = *world_.processes()[fault.process];
-    std::vector<std::shared_ptr<QueuePair>> fit;
-    for (const auto &[number, pair] : world_.queue_pairs()) {
-        auto peer = pair->other();
-        if (&pair->process == &process && pair->has_carried &&
-            pair->fail_in == SIZE_MAX &&
-            pair->state == QueuePair::State::Connected && peer &&
-            peer->state == QueuePair::State::Connected && is_bulk(*pair, *peer)) {
-            fit.push_back(pair);
-        }
-    }
+    const auto     fit     = connected_pairs(world_, [&](QueuePair &pair, QueuePair &peer) {
+        return &pair.process == &process && pair.has_carried && pair.fail_in == SIZE_MAX &&
+               is_bulk(pair, peer);
+    });
     if (fit.size() == scenario_.nics || (fault.time != 0 && fit.size() > 1)) {
         fit[times % fit.size()]->fail_in = 0;
         world_.count(Count::BrokenOwn);

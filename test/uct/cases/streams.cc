@@ -83,16 +83,22 @@ private:
     uint64_t                  mark_ = 0;
 };
 
+/* The side of the receiver: it reads a short put, and a long one only when it is told to. */
+void receive(Bare &side, uint64_t seed)
+{
+    side.meet();
+    side.meet();
+    side.wait();
+    side.meet();
+    require_pattern(side.memory().data(), kLong, seed, "a put");
+}
+
 /* What the kernel says, with a receiver that reads and one that does not. */
 void look(Session &session)
 {
     Bare side(session, kLong);
     if (!session.active()) {
-        side.meet();
-        side.meet();
-        side.wait();
-        side.meet();
-        require_pattern(side.memory().data(), kLong, 11, "a put");
+        receive(side, 11);
         side.meet();
         return;
     }
@@ -155,11 +161,7 @@ void bound(Session &session, bool users)
     constexpr size_t kFew = 128 << 10, kMost = 300'000; /* it counts what is around them */
     Bare side(session, kLong);
     if (!session.active()) {
-        side.meet();
-        side.meet();
-        side.wait();
-        side.meet();
-        require_pattern(side.memory().data(), kLong, 12, "a put");
+        receive(side, 12);
         return;
     }
     fill(side.memory().data(), kLong, 12);

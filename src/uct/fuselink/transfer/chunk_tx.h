@@ -44,7 +44,8 @@ public:
             const ChunkTrace &trace, Pump &pump)
         : connection_(connection), poller_(poller), recovery_(recovery),
           room_(room), memory_(memory), slots_(slots), staging_(staging),
-          transfers_(transfers), buffers_(buffers), pump_(pump), trace_(trace), rma_(memory, slots),
+          transfers_(transfers), buffers_(buffers), pump_(pump), trace_(trace),
+          rma_(memory, slots),
           messages_(connection, own, paths, recovery, room),
           notices_(connection, paths, recovery, room)
     {

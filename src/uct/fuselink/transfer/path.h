@@ -80,10 +80,10 @@ struct Path {
         sched::Nanos rests_until; /* of the last break that counts */
     };
 
-    /** Of the stream, or whatever the path is: SilenceWatch's. */
-    /** Of bytes that wait at the kernel; Kernel: as many as it likes. */
+    /** Of bytes that wait at the kernel; Kernel: nobody has told it. */
     enum class Keeps : uint8_t { Kernel, Few, Many };
 
+    /** Of the stream, or whatever the path is: SilenceWatch's. */
     struct Stream {
         StreamWatch   watch;
         Wire         *wire = nullptr; /* that it goes over, when it was looked up */
@@ -93,7 +93,7 @@ struct Path {
          * last notice is known to have come: PathSet::note_notice(). */
         unsigned      unconfirmed = 0;
         EndpointCheck check; /* of what is no stream */
-        Keeps         keeps = Keeps::Kernel; /* it was told so: SendBuffers' */
+        Keeps         keeps = Keeps::Kernel; /* SendBuffers' */
     };
 
     /** Messages of users that went over it: MessagePaths'. */

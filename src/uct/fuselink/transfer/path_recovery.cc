@@ -161,7 +161,7 @@ void PathRecovery::tear_down(Path &path)
 {
     uct_ep_h ep = path.pair_owns() ? nullptr : path.ep;
     path.ep     = nullptr;
-    path.stream.keeps = Path::Keeps::Kernel;
+    path.stream.keeps = Path::Keeps::Kernel; /* the next one's, which knows nothing */
     if (ep != nullptr) {
         endpoints_.destroy(ep); /* may lose chunks */
     }

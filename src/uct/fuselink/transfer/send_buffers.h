@@ -46,16 +46,14 @@ private:
      * there goes on while none of this process's is to be had. */
     static Path::Keeps wants(const Path &path, bool many)
     {
-        using Keeps = Path::Keeps;
-        if (many || !path.meter.known()) {
-            return path.stream.keeps == Keeps::Kernel ? Keeps::Kernel : Keeps::Many;
+        using Keeps       = Path::Keeps;
+        const Keeps keeps = path.stream.keeps;
+        const auto  least = keeps == Keeps::Few ? sched::BufferTrial::kSlow :
+                                                  sched::BufferTrial::kFast;
+        if (!many && path.meter.known() && path.meter.rate() > least) {
+            return Keeps::Few;
         }
-        const bool fast = path.meter.rate() > (path.stream.keeps == Keeps::Few ?
-                                                   sched::BufferTrial::kSlow :
-                                                   sched::BufferTrial::kFast);
-        return fast                               ? Keeps::Few :
-               path.stream.keeps == Keeps::Kernel ? Keeps::Kernel :
-                                                    Keeps::Many;
+        return keeps == Keeps::Kernel ? Keeps::Kernel : Keeps::Many;
     }
 
     Host              &host_;
