@@ -82,7 +82,7 @@ private:
     void leave(Nanos now) noexcept { end(State::Off, now, now + kSoon, {}); }
     void look_for_other_work(Nanos now, Bytes arrived) noexcept;
 
-    const Times              times_;
+    const Times              times_{};
     State                    state_ = State::Off;
     Nanos                    until_; /* the next try */
     Nanos                    decided_;
