@@ -29,8 +29,8 @@ void allow_files(int count)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* Where no NIC registers memory: with any cost UCP would send long messages in pieces of
- * 8 kB, each of them copied. */
+/* Where no NIC registers memory: with any cost UCP would send long messages in pieces, each
+ * of them copied. One of 16 kB with UCP's headers is a piece. */
 void free_registration(Session &)
 {
     Domain domain;
@@ -40,8 +40,19 @@ void free_registration(Session &)
     Worker      worker;
     Iface       rails(domain, worker, "rails");
     const auto &am = rails.attr().cap.am;
-    REQUIRE(am.max_zcopy > 7 * am.max_bcopy, "messages of %zu bytes at once, copies of %zu",
-            am.max_zcopy, am.max_bcopy);
+    REQUIRE(am.max_zcopy > 3 * am.max_bcopy && am.max_bcopy >= (16 << 10) + 256,
+            "messages of %zu bytes at once, copies of %zu", am.max_zcopy, am.max_bcopy);
+}
+
+/* What the user wants to receive in may be less than what fuselink would send. */
+void small_receive_buffers(Session &)
+{
+    Domain      domain;
+    Worker      worker;
+    Iface       rails(domain, worker, "rails");
+    const auto &am = rails.attr().cap.am;
+    REQUIRE(am.max_bcopy > 7 << 10 && am.max_bcopy <= 8 << 10, "copies of %zu bytes",
+            am.max_bcopy);
 }
 
 /* Opens a second interface with every number of files that is too small for it,
@@ -333,6 +344,10 @@ std::vector<Case> limits_cases()
 
     cases.push_back(make("rails.limits.free_registration", free_registration));
     cases.back().passive = nullptr;
+    Case small     = make("rails.limits.small_receive_buffers", small_receive_buffers);
+    small.settings = {{Side::Both, "UCX_TCP_RX_SEG_SIZE", "12k"}};
+    small.passive  = nullptr;
+    cases.push_back(small);
 
     Case alone     = make("rails.limits.one_process", one_process);
     alone.passive  = nullptr;

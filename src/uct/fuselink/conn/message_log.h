@@ -26,9 +26,10 @@ public:
         char  *data() { return reinterpret_cast<char *>(this + 1); }
     };
 
-    /** Of the blocks that are kept; a longer message gets a block of its own. */
-    static constexpr size_t kBlock = 32 << 10;
-    static constexpr size_t kMostKept = 64;
+    /** Of the blocks that are kept; a longer message gets a block of its own. Streams
+     *  take 17 kB at once. */
+    static constexpr size_t kBlock = 64 << 10;
+    static constexpr size_t kMostKept = 32;
 
     MessageMemory() = default;
     ~MessageMemory();

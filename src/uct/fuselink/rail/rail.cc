@@ -67,6 +67,11 @@ ucs_status_t Rail::open(const RailCandidate &candidate, uint8_t index,
          * but one breaks in a call, made from inside the callback of an earlier
          * event: answers go from there, UCP's and ours. */
         own.overrides.push_back({"MAX_POLL", "1"});
+        /* Longer messages go in pieces, each with system calls of its own. UCX's 8 kB are
+         * few for a fast NIC. Beyond 16 kB, with headers, pieces go over several NICs. */
+        if (!user_has_set(*candidate.md, tl, "RX_SEG_SIZE")) { /* which may be less */
+            own.overrides.push_back({"TX_SEG_SIZE", "17k"});
+        }
     }
     /* Hellos are few; datagrams in place of queue pairs are for few peers. */
     UctIfaceParams hello = own;
