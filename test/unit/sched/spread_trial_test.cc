@@ -133,6 +133,34 @@ TEST_F(SpreadTrialTest, AClearGainIsFoundSooner)
     EXPECT_FALSE(trial.tries());
 }
 
+TEST_F(SpreadTrialTest, AHugeGainIsFoundAfterATurnOfEach)
+{
+    run(Nanos::millis(34), doubles);
+    EXPECT_TRUE(several);
+    EXPECT_FALSE(trial.tries());
+}
+
+/* Two directions, or many peers: one burst is sent, then another one is waited for. */
+TEST_F(SpreadTrialTest, ABurstIsNoOtherWork)
+{
+    delay      = 10; /* a megabyte */
+    int  looks = 0;
+    auto bursts = [&](bool yes) {
+        ++looks;
+        return !yes ? 25.0 : looks % 10 < 5 ? 100.0 : 0.0;
+    };
+    run(Nanos::millis(500), bursts);
+    EXPECT_TRUE(several);
+    EXPECT_GT(run(Nanos::millis(1000), bursts), 0.99);
+}
+
+/* What was confirmed counts for longer. */
+TEST_F(SpreadTrialTest, AGainIsTriedEverLessOften)
+{
+    run(Nanos::seconds(10), doubles);
+    EXPECT_GT(run(Nanos::seconds(40), doubles), 0.995);
+}
+
 /* A gain of a twentieth is noise. */
 TEST_F(SpreadTrialTest, ALittleIsNoGain)
 {

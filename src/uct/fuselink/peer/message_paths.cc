@@ -15,7 +15,9 @@ constexpr sched::Nanos kQueued = sched::Nanos::micros(10);
 /* Of messages, between two looks: less is carried by any wire. */
 constexpr uint64_t kMuch = 4096;
 /* Of a message, in the mean: shorter ones keep processors busy, and not wires. */
-constexpr uint64_t kLong = 128;
+constexpr uint64_t kLong = 72;
+/* Messages between two looks whose mean length says something. */
+constexpr wire::MessageNumber kSome = 16;
 /* So long nothing is tried behind what the peer has tried. */
 constexpr sched::Nanos kYields = sched::Nanos::millis(100);
 
@@ -173,8 +175,22 @@ void MessagePaths::look(sched::Nanos now)
     if (use_ == Use::All) {
         spread(any, 0);
     } else {
+        if (messages >= kSome) {
+            look_at_length(now, bytes / messages);
+        }
         follow_trial(now, any && may_try(now, wanted),
                      any && told && (marks_ & wire::kSpreads) != 0);
+    }
+}
+
+/* Longer or shorter messages than when it was decided are other work. */
+void MessagePaths::look_at_length(sched::Nanos now, uint64_t length)
+{
+    uint64_t &decided = spread_->length;
+    if (tries() || decided == 0) {
+        decided = tries() ? 0 : length;
+    } else if (length > decided * 2 || length * 2 < decided) {
+        spread_->trial.note_other_work(now);
     }
 }
 

@@ -66,6 +66,7 @@ private:
     struct Spread {
         sched::MessageSpread wires;
         sched::SpreadTrial   trial;
+        uint64_t             length = 0; /* of a message, then; 0: not known */
     };
 
     bool lane_counts() const;
@@ -76,6 +77,7 @@ private:
     bool look_at_paths(sched::Nanos now, bool wanted);
     bool may_try(sched::Nanos now, bool wanted);
     void spread(bool several, uint8_t marks);
+    void look_at_length(sched::Nanos now, uint64_t length);
     void follow_trial(sched::Nanos now, bool may, bool follows);
 
     ControlChannel &channel_;

@@ -55,8 +55,10 @@ public:
     }
 
 private:
-    /* Bytes by the megabyte come soon. */
-    static constexpr SpreadTrial::Times kTimes{Nanos::millis(4), Nanos::millis(1)};
+    /* Bytes by the megabyte come soon. A turn is as short as the time for which a processor
+     * is given to others: no gain is clear at once. */
+    static constexpr SpreadTrial::Times kTimes{Nanos::millis(4), Nanos::millis(1),
+                                               SpreadTrial::Times::kNoGain};
 
     SpreadTrial trial_{kTimes}; /* "several": many bytes */
     size_t      open_ = 0;      /* transfers */

@@ -32,8 +32,11 @@ bool SpreadTrial::decide(Nanos now) noexcept
     }
     const bool last  = turn_ == kTurns;
     const bool other = other_;
-    if (several >= one * (last ? kGain : kClearGain) && turn_ >= kFewestTurns) {
-        end(State::On, now, now + kUsed, several);
+    const double gain = last ? kGain : turn_ >= kFewestTurns ? kClearGain : times_.huge;
+    if (several >= one * gain) {
+        used_  = other ? kUsed : used_;
+        end(State::On, now, now + used_, several);
+        used_  = std::min(used_ * 2, kLongestUsed);
         left_  = kLeft;
         soon_  = kSoon;
         other_ = false;
@@ -43,6 +46,7 @@ bool SpreadTrial::decide(Nanos now) noexcept
     const bool lost = several < one * kGain;
     if (lost) {
         end(State::Off, now, now + left_, one);
+        used_  = kUsed;
         left_  = other ? kLeft : std::min(left_ * 2, kLongestLeft);
         soon_  = other ? std::min(soon_ * 2, kLongestLeft) : soon_;
         other_ = false;
@@ -50,19 +54,20 @@ bool SpreadTrial::decide(Nanos now) noexcept
     return lost;
 }
 
-/* Two turns' time at once: bursts are no other work. */
+/* Of so long at once that bursts are no other work: what was on its way comes and goes. */
 void SpreadTrial::look_for_other_work(Nanos now, Bytes arrived) noexcept
 {
-    if (from_ == Nanos() || now - from_ > times_.turn * 4) {
+    const Nanos bursts = speed_.is_zero() ? Nanos() : window_ / speed_ * 4;
+    const Nanos span   = std::clamp(bursts, times_.turn * 2, kSoon);
+    if (from_ == Nanos() || now - from_ > span * 2) {
         from_    = now;
         arrived_ = arrived;
-    } else if (now - from_ >= times_.turn * 2) {
+    } else if (now - from_ >= span) {
         const Rate speed = (arrived - arrived_) / (now - from_);
         from_            = {};
         if (!speed.is_zero() && !speed_.is_zero() &&
             (speed > speed_ * kOther || speed * kOther < speed_)) {
-            until_ = std::min(until_, std::max(now, decided_ + soon_));
-            other_ = true;
+            note_other_work(now);
         }
     }
 }

@@ -4,6 +4,7 @@
 
 #include "units.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -30,10 +31,12 @@ namespace fuselink::sched {
 class SpreadTrial {
 public:
     /** How long a turn is measured, behind a while in which the turn before comes to its
-     *  end, at least. */
+     *  end, at least; and a gain that is clear after one turn of each. */
     struct Times {
-        Nanos turn   = Nanos::millis(8);
-        Nanos settle = Nanos::millis(4);
+        Nanos  turn   = Nanos::millis(8);
+        Nanos  settle = Nanos::millis(4);
+        double huge   = 1.7; /* or kNoGain */
+        static constexpr double kNoGain = 1e9;
     };
 
     SpreadTrial() noexcept = default;
@@ -50,6 +53,12 @@ public:
             leave(now);
         }
     }
+    /** What is sent now is other work than at the last decision. */
+    void note_other_work(Nanos now) noexcept
+    {
+        until_ = std::min(until_, std::max(now, decided_ + soon_));
+        other_ = true;
+    }
     /** It has not decided. */
     bool tries() const noexcept { return state_ == State::Tries; }
 
@@ -62,8 +71,9 @@ public:
     static constexpr double kGain        = 1.1;
     static constexpr double kClearGain   = 1.4;
     static constexpr size_t kFewestTurns = 4;
-    /** What was found counts for so long; if it was no gain, at least, and at most. */
-    static constexpr Nanos kUsed       = Nanos::seconds(2);
+    /** What was found counts for so long, at least, and at most; if it was no gain, the same. */
+    static constexpr Nanos kUsed        = Nanos::seconds(2);
+    static constexpr Nanos kLongestUsed = Nanos::seconds(8);
     static constexpr Nanos kLeft       = Nanos::millis(500);
     static constexpr Nanos kLongestLeft = Nanos::seconds(8);
     /** Of other work: a speed so many times higher or lower; tried so long after the last
@@ -89,6 +99,7 @@ private:
     Rate                     speed_; /* then; 0: not known */
     Nanos                    soon_ = kSoon;
     bool                     other_ = false; /* tried for other work */
+    Nanos                    used_ = kUsed;
     Nanos                    left_ = kLeft;
     size_t                   turn_ = 0;
     Nanos                    began_; /* this turn, */
