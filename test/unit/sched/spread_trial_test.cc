@@ -154,6 +154,37 @@ TEST_F(SpreadTrialTest, ABurstIsNoOtherWork)
     EXPECT_GT(run(Nanos::millis(1000), bursts), 0.99);
 }
 
+/* Of two sides that wait for each other one alone gains nothing, and the other one hears of
+ * it behind what is on its way. */
+TEST_F(SpreadTrialTest, WaitsForAPeerThatFollowsLate)
+{
+    std::vector<bool> said(8); /* 16 ms ago */
+    bool              peer = false;
+    for (int look = 0; look < 100; ++look) {
+        said.push_back(several);
+        peer     = said[said.size() - 9];
+        now     += Nanos::millis(2);
+        arrived += several && peer ? 100e3 : 50e3;
+        const Bytes all(static_cast<uint64_t>(arrived));
+        several = trial.look(now, all, all, true, peer == several);
+    }
+    EXPECT_TRUE(several);
+    EXPECT_FALSE(trial.tries());
+}
+
+/* One that cannot is not waited for for ever. */
+TEST_F(SpreadTrialTest, AGainCountsAlsoIfThePeerDoesNotFollow)
+{
+    for (int look = 0; look < 100; ++look) {
+        now     += Nanos::millis(2);
+        arrived += several ? 100e3 : 50e3;
+        const Bytes all(static_cast<uint64_t>(arrived));
+        several = trial.look(now, all, all, true, !several);
+    }
+    EXPECT_TRUE(several);
+    EXPECT_FALSE(trial.tries());
+}
+
 /* What was confirmed counts for longer. */
 TEST_F(SpreadTrialTest, AGainIsTriedEverLessOften)
 {

@@ -77,6 +77,7 @@ ucs_status_t AmDispatch::on_user(void *arg, void *data, size_t length,
     }
     if (ucs_unlikely(beside)) {
         header.seen = peer->acknowledged();
+        peer->note_beside();
     }
     peer->note_message();
     if (ucs_unlikely(!peer->take(header, wire::RailAm::User, data, length))) {

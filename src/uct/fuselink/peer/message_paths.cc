@@ -137,6 +137,14 @@ bool MessagePaths::hears(sched::Nanos now)
     return now - heard_at_ < kYields;
 }
 
+/* It uses several if we do, and one if we do: of two that wait for each other, one alone
+ * gains nothing. */
+bool MessagePaths::peer_follows(sched::Nanos now)
+{
+    const bool several = beside_ != std::exchange(looked_beside_, beside_);
+    return several == channel_.spreads() || !hears(now);
+}
+
 void MessagePaths::look(sched::Nanos now)
 {
     if (use_ == Use::One) {
@@ -198,7 +206,8 @@ void MessagePaths::look_at_length(sched::Nanos now, uint64_t length)
 void MessagePaths::follow_trial(sched::Nanos now, bool may, bool follows)
 {
     const bool own = spread_->trial.look(now, sched::Bytes(channel_.accepted()),
-                                         sched::Bytes(channel_.arrived()), may);
+                                         sched::Bytes(channel_.arrived()), may,
+                                         peer_follows(now));
     spread(own || (follows && !tries()),
            static_cast<uint8_t>((own ? wire::kSpreads : 0) |
                                 (tries() ? wire::kTries : 0)));

@@ -50,6 +50,8 @@ public:
     void    note_marks(uint8_t marks) { marks_ = marks; }
     /** One of its users' messages has come. */
     void    note_message() { ++came_; }
+    /** It was sent beside the peer's lane. */
+    void    note_beside() { ++beside_; }
     /** It is to be looked at. */
     bool tries() const { return spread_ && spread_->trial.tries(); }
     /** From progress, now and then: looks at the wires in use. */
@@ -73,6 +75,7 @@ private:
     bool suits(const Path &path) const;
     bool may_take(const Path &path) const;
     bool hears(sched::Nanos now);
+    bool peer_follows(sched::Nanos now);
     bool look_at_lane(sched::Nanos now);
     bool look_at_paths(sched::Nanos now, bool wanted);
     bool may_try(sched::Nanos now, bool wanted);
@@ -89,6 +92,7 @@ private:
     uint8_t         marks_ = 0; /* what it said last, */
     uint32_t        came_  = 0; /* messages of its users, */
     uint32_t        heard_ = 0; /* by the last look, */
+    uint32_t        beside_ = 0, looked_beside_ = 0; /* of them, beside its lane */
     sched::Nanos    heard_at_; /* when there was another, */
     sched::Nanos    told_at_;  /* and one with marks */
     sched::Nanos    wanted_at_; /* first */

@@ -135,6 +135,7 @@ public:
     uint8_t marks() const { return message_paths_.marks(); }
     void    note_marks(uint8_t marks) { message_paths_.note_marks(marks); }
     void    note_message() { message_paths_.note_message(); }
+    void    note_beside() { message_paths_.note_beside(); }
     /** What it has acknowledged of ours. */
     wire::MessageNumber acknowledged() const { return channel_.acknowledged(); }
     /** Behind each that was handled: the next one is held, */

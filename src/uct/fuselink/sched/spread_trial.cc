@@ -73,7 +73,7 @@ void SpreadTrial::look_for_other_work(Nanos now, Bytes arrived) noexcept
 }
 
 /* True if it is over. */
-bool SpreadTrial::end_turn(Nanos now, Bytes sent, Bytes arrived) noexcept
+bool SpreadTrial::end_turn(Nanos now, Bytes sent, Bytes arrived, bool follows) noexcept
 {
     if (arrived == last_) {
         return false;
@@ -81,7 +81,8 @@ bool SpreadTrial::end_turn(Nanos now, Bytes sent, Bytes arrived) noexcept
     if (from_ == Nanos()) {
         if (arrived >= sent_ && settled_++ == 0) {
             sent_ = sent;
-        } else if (arrived >= sent_ && now - began_ >= times_.settle) {
+        } else if (arrived >= sent_ &&
+                   now - began_ >= (follows ? times_.settle : kFollows)) {
             from_    = now;
             arrived_ = arrived;
             window_  = sent - arrived;
@@ -95,7 +96,8 @@ bool SpreadTrial::end_turn(Nanos now, Bytes sent, Bytes arrived) noexcept
     return true;
 }
 
-bool SpreadTrial::look(Nanos now, Bytes sent, Bytes arrived, bool queues) noexcept
+bool SpreadTrial::look(Nanos now, Bytes sent, Bytes arrived, bool queues,
+                       bool follows) noexcept
 {
     const bool watched = now - looked_at_ < kUnwatched;
     looked_at_         = now;
@@ -108,7 +110,7 @@ bool SpreadTrial::look(Nanos now, Bytes sent, Bytes arrived, bool queues) noexce
         look_for_other_work(now, arrived);
     } else if (!watched || now - began_ > kLongestTurn) {
         leave(now);
-    } else if (end_turn(now, sent, arrived)) {
+    } else if (end_turn(now, sent, arrived, follows)) {
         if (++turn_ % 2 != 0 || !decide(now)) {
             begin_turn(now, sent);
         }

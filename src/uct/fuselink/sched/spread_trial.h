@@ -44,8 +44,9 @@ public:
 
     /** From time to time, some milliseconds apart while messages go: their bytes, since
      *  the beginning, those that were sent and those that have arrived. `queues`: segments
-     *  wait on their way. Returns whether several are to be used until the next look. */
-    bool look(Nanos now, Bytes sent, Bytes arrived, bool queues) noexcept;
+     *  wait on their way. `follows`: the peer does as much as was last returned, or sends
+     *  nothing. Returns whether several are to be used until the next look. */
+    bool look(Nanos now, Bytes sent, Bytes arrived, bool queues, bool follows = true) noexcept;
     /** Somebody else tries. */
     void stop(Nanos now) noexcept
     {
@@ -67,6 +68,8 @@ public:
     /** A turn is over then, whatever was found; and if nobody has looked for so long. */
     static constexpr Nanos kLongestTurn = Nanos::millis(250);
     static constexpr Nanos kUnwatched   = Nanos::millis(20);
+    /** For so long a turn waits for a peer that does not follow. */
+    static constexpr Nanos kFollows     = Nanos::millis(30);
     /** The gain that is worth it; and one that is clear after fewer turns. */
     static constexpr double kGain        = 1.1;
     static constexpr double kClearGain   = 1.4;
@@ -85,7 +88,7 @@ private:
     enum class State { Off, Tries, On };
 
     void begin_turn(Nanos now, Bytes sent) noexcept;
-    bool end_turn(Nanos now, Bytes sent, Bytes arrived) noexcept;
+    bool end_turn(Nanos now, Bytes sent, Bytes arrived, bool follows) noexcept;
     bool decide(Nanos now) noexcept;
     void end(State state, Nanos now, Nanos until, Rate speed) noexcept;
     /* Nothing is proved. */
