@@ -6,6 +6,8 @@
 #include "../sched/buffer_trial.h"
 #include "path.h"
 
+#include <memory>
+
 namespace fuselink {
 
 /**
@@ -22,15 +24,21 @@ public:
     SendBuffers &operator=(const SendBuffers &) = delete;
 
     /** A transfer begins, and ends. */
-    void begin() { trial_.begin(host_.now()); }
-    void end() { trial_.end(host_.now()); }
+    void begin()
+    {
+        if (ucs_unlikely(!trial_)) { /* once: idle peers, of which there are many, have none */
+            trial_ = std::make_unique<sched::BufferTrial>();
+        }
+        trial_->begin(host_.now());
+    }
+    void end() { trial_->end(host_.now()); }
 
     /** So much is given to a stream now. Two system calls if its kernel does not know yet
      *  how much it may take. */
     void sends(Path &path, size_t length)
     {
-        const auto wanted = wants(path, trial_.look(host_.now()));
-        trial_.sent(sched::Bytes(length));
+        const auto wanted = wants(path, trial_->look(host_.now()));
+        trial_->sent(sched::Bytes(length));
         if (ucs_unlikely(path.stream.keeps != wanted)) {
             path.stream.keeps = wanted;
             host_.streams().bound(path.ep, wanted == Path::Keeps::Many ?
@@ -39,7 +47,7 @@ public:
         }
     }
     /** It is not on its way any more. */
-    void ended(size_t length) { trial_.arrived(sched::Bytes(length)); }
+    void ended(size_t length) { trial_->arrived(sched::Bytes(length)); }
 
 private:
     /* A slow path is left to its kernel: a processor has time for that, and what waits
@@ -56,8 +64,8 @@ private:
         return keeps == Keeps::Kernel ? Keeps::Kernel : Keeps::Many;
     }
 
-    Host              &host_;
-    sched::BufferTrial trial_;
+    Host &host_;
+    std::unique_ptr<sched::BufferTrial> trial_;
 };
 
 } // namespace fuselink
