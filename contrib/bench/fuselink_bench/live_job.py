@@ -3,6 +3,7 @@
 program `failure`."""
 
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -12,8 +13,23 @@ from .errors import SampleError
 
 START_S = 60.0
 _END_S = 20.0
+_ARRIVAL = re.compile(r"(\d+\.\d+) (\d+)")
 # Lines of a job that failed, which are kept.
 _KEPT = 1000
+
+
+def said(line):
+    """The word that a line of a rank begins with, and what is with it. mpirun mixes what
+    ranks say, now and then within a line: then it is that of the last one."""
+    word, _, rest = line[max(0, line.rfind("BENCH-")):].rstrip("\n").partition(" ")
+    return word, rest
+
+
+def arrivals(rest):
+    """[(moment, bytes in all)] of what is with BENCH-AT; none, of thousands, if another
+    rank has spoken meanwhile."""
+    found = _ARRIVAL.fullmatch(rest)
+    return [tuple(map(float, found.groups()))] if found else []
 
 
 class LiveJob:
@@ -138,11 +154,10 @@ class LiveJob:
 
     def _read(self):
         for line in self._process.stdout:
-            word, _, rest = line.rstrip("\n").partition(" ")
+            word, rest = said(line)
             with self._changed:
                 if word == "BENCH-AT":
-                    when, total = rest.split()
-                    self._arrivals.append((float(when), float(total)))
+                    self._arrivals += arrivals(rest)
                 elif word == "BENCH-MESSAGES":
                     pairs = (pair.split("=") for pair in rest.split())
                     self._messages.append({self._nics[device]: float(count)

@@ -15,6 +15,7 @@ from fuselink_bench.clock import clock_of
 from fuselink_bench.errors import SampleError
 from fuselink_bench.failure_cases import WIRES
 from fuselink_bench.failure_report import Cuts
+from fuselink_bench.live_job import arrivals, said
 from fuselink_bench.received import QUIET, Received
 
 from .report import expect
@@ -369,7 +370,20 @@ def cuts_in_turn(hosts):
         expect(row[0] == "1" and (row[10] == "-") == (number < 3), out)
 
 
+def ranks_that_speak_at_once(_hosts):
+    for line, word, rest in (
+            ("BENCH-AT 17.25 4096\n", "BENCH-AT", "17.25 4096"),
+            ("BENCH-AT 17.2BENCH-MESSAGES nic0=1 nic1=2\n", "BENCH-MESSAGES",
+             "nic0=1 nic1=2"),
+            ("BENCH-AT 17.BENCH-AT 18.5 1\n", "BENCH-AT", "18.5 1"),
+            ("5 4096\n", "5", "4096"), ("BENCH-END\n", "BENCH-END", "")):
+        expect(said(line) == (word, rest), f"{line!r}: {said(line)}")
+    expect(arrivals("17.25 4096") == [(17.25, 4096.0)], "an arrival")
+    for rest in ("", "17.25", "17.25 40 96", "17.25 nic0=1", "x 1"):
+        expect(arrivals(rest) == [], f"{rest!r} is no arrival")
+
+
 CASES = [what_a_cut_costs, how_long_no_bytes_came, gaps_as_if_all_were_tried,
          bytes_of_the_worse_host, standing_still_is_no_time_lost,
          what_is_wanted, clock_of_a_guest, nics_in_turn, cuts_a_job, cuts_puts,
-         cuts_in_turn]
+         cuts_in_turn, ranks_that_speak_at_once]
