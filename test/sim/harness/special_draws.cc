@@ -185,16 +185,16 @@ void draw_breaks_of_reader(uint64_t seed, const Cuts &cuts, Scenario &s)
 
 void draw_lags(uint64_t seed, const Cuts &cuts, Scenario &s)
 {
-    constexpr unsigned kRounds  = 160;
-    constexpr uint64_t kLongest = 7'000'000'000;
+    constexpr unsigned kRounds   = 160;
+    constexpr Instant  kLongest  = 7 * kSecond;
+    constexpr Instant  kPatience = 8 * kSecond; /* or it gives up, which is another fault */
     Random chance(seed, 96);
     if ((s.wires != Wires::Rc && s.wires != Wires::Mixed) || s.fair || s.none_reaches ||
         s.relays || !chance.one_in(24)) {
         return;
     }
-    s.lags            = true;
-    /* Or it gives up, which is another fault. */
-    s.profile.nic_patience = 8 * kSecond;
+    s.lags                 = true;
+    s.profile.nic_patience = kPatience;
     s.leaves_in_order = s.leaves_at_once = s.rests = false;
     s.breaks_again    = false;
     s.faults.clear();
@@ -210,7 +210,7 @@ void draw_lags(uint64_t seed, const Cuts &cuts, Scenario &s)
         fault.number = kMostNumbers + i;
         fault.when   = static_cast<Instant>(chance.between(5, 1500)) * kMillisecond;
         fault.amount = chance.next();
-        fault.time   = static_cast<Instant>(chance.scaled(100'000'000, kLongest));
+        fault.time   = static_cast<Instant>(chance.scaled(100'000'000, uint64_t{kLongest}));
         add_fault(cuts, fault, s);
     }
 }

@@ -22,9 +22,10 @@ namespace fuselink::sched {
  * peer, which does as much, has begun later. It is measured from one arrival to another, and for
  * so long that as much has arrived as was on its way. If the worst turn of several is
  * better than the best one of one, by a margin, they are used, and that is tried again after
- * a while. As soon as it is not, the try is over, and the next one comes ever later. What
- * arrives at quite another speed than at the last decision is other work: then it is tried
- * again soon. A turn in which nothing arrived, or which was not watched, proves nothing.
+ * a while; a huge gain counts after one turn of each. As soon as it is not, the try is over, and
+ * the next one comes ever later. What arrives at quite another speed than at the last decision
+ * is other work: then it is tried again soon. A turn in which nothing arrived, or which was not
+ * watched, proves nothing.
  *
  * Reads no clock, allocates nothing.
  */

@@ -143,10 +143,7 @@ void ChunkTx::not_posted(Chunk &chunk, ucs_status_t status)
     const size_t  length   = chunk.length;
     path.ended(sched::Bytes(length), false);
     path.planned += static_cast<double>(length);
-    path.on_nic  -= !chunk.by_messages;
-    if (on_stream(chunk)) {
-        buffers_.ended(length);
-    }
+    off_nic(chunk);
     pool_.give_back(chunk);
     --in_flight_;
     const bool gone = status != UCS_ERR_NO_RESOURCE &&
@@ -169,6 +166,15 @@ void ChunkTx::on_chunk(uct_completion_t *comp)
     chunk->owner->done(*chunk);
 }
 
+/* The path's NIC, or its kernel, has nothing of it any more. */
+void ChunkTx::off_nic(const Chunk &chunk)
+{
+    chunk.path->on_nic -= !chunk.by_messages;
+    if (on_stream(chunk)) {
+        buffers_.ended(chunk.length);
+    }
+}
+
 /* It is on its way no more, arrived or not. */
 void ChunkTx::off_path(Chunk &chunk, bool arrived)
 {
@@ -176,10 +182,7 @@ void ChunkTx::off_path(Chunk &chunk, bool arrived)
     trace_.end(chunk, arrived);
     poller_.release(path.poll_index());
     --in_flight_;
-    path.on_nic  -= !chunk.by_messages;
-    if (on_stream(chunk)) {
-        buffers_.ended(chunk.length);
-    }
+    off_nic(chunk);
     path.serving -= chunk.serves_in_place();
     if (!chunk.left) {
         path.ended(sched::Bytes(chunk.length), arrived,

@@ -104,6 +104,7 @@ private:
                         bool retransmits);
     void         not_posted(Chunk &chunk, ucs_status_t status);
     bool         lose(Chunk &chunk);
+    void         off_nic(const Chunk &chunk);
     void         off_path(Chunk &chunk, bool arrived);
     void         done(Chunk &chunk);
     void         put_done(Chunk &chunk);
