@@ -4,6 +4,7 @@
 #include "split.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string>
+#include <unistd.h>
 
 namespace fuselink {
 namespace {
@@ -136,6 +138,12 @@ public:
     }
 
     bool bind(const CpuSet &cpus) override { return bind_thread(cpus); }
+    /* Of the thread, on Linux; POSIX would have the whole process give way. */
+    bool give_way(int steps) override
+    {
+        errno = 0;
+        return nice(steps) != -1 || errno == 0;
+    }
 
     unsigned launched() override
     {

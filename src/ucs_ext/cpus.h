@@ -38,6 +38,9 @@ public:
     virtual double quota() = 0;
     /** Binds the calling thread. False if that cannot be. */
     virtual bool   bind(const CpuSet &cpus) = 0;
+    /** The calling thread gives way to others from now on, by so many `steps` of nice(2),
+     *  each of which takes a fifth of its share. False if that cannot be; errno says why. */
+    virtual bool   give_way(int steps) = 0;
     /** How many processes of its job a launcher has said it has started on this node;
      *  0: it says nothing. */
     virtual unsigned launched() = 0;

@@ -27,9 +27,10 @@ ProgressChoice choose_progress(Cpus &cpus)
     const double share   = std::max(std::min(count, quota), 0.01);
     const auto   whole   = static_cast<unsigned>(count);
     ProgressChoice choice;
-    choice.thread = processes <= kMostShare * share;
-    choice.why    = counted(processes, processes == 1 ? "process" : "processes") + ", " +
-                 counted(whole, whole == 1 ? "CPU" : "CPUs");
+    choice.thread  = processes <= kMostShare * share;
+    choice.crowded = processes > share;
+    choice.why     = counted(processes, processes == 1 ? "process" : "processes") + ", " +
+                     counted(whole, whole == 1 ? "CPU" : "CPUs");
     if (quota < count) {
         choice.why += " with time for " + std::to_string(share).substr(0, 4);
     }

@@ -10,8 +10,9 @@ namespace fuselink {
 
 /** Who moves the data of a process while its program computes. */
 struct ProgressChoice {
-    bool        thread = false; /* of its own, beside the program */
-    std::string why;            /* for people: continues a sentence */
+    bool        thread = false;  /* of its own, beside the program */
+    bool        crowded = false; /* there are more processes than time of CPUs */
+    std::string why;             /* for people: continues a sentence */
 };
 
 /**

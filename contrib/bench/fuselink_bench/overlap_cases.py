@@ -1,8 +1,10 @@
 # Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE.
-"""The cases of the group `computing`: the program computes while it transfers."""
+"""The cases of the group `computing`: the program computes while it transfers, and what
+other programs of the machine have beside it."""
 
 from . import bars
 from .cases import Case, FOUR, MIB
+from .sessions import Sessions
 
 # A repetition is two transfers and three computations as long as one: on one NIC
 # of 200 Mbit/s 3.5 s.
@@ -13,6 +15,8 @@ _ALLTOALLV = ("--size", 4 * MIB, "--ialltoallv", *_TIMES)
 # Half of 8 MB of each rank, before the skew; rows as in the group `skew`.
 _MOE = ("--size", 8192, "--tokens", 512, "--experts", 4, "--topk", 2, "--skew",
         1.2, "--moe", *_TIMES)
+# Others wait in jobs of all patterns, but not in each job: one that takes some time.
+_BESIDE = ("--size", MIB // 16, "--check", 1, "--warmup", 0.1, "--time", 8)
 
 
 def _case(name, title, options, ranks):
@@ -27,4 +31,8 @@ ALL = (
     _case("-alltoallv", "MPI_Ialltoallv, 4 ranks, 4 MB to each", _ALLTOALLV, 4),
     _case("-moe", "MoE dispatch and combine, 4 ranks of 512 tokens, Zipf"
           " exponent 1.2", _MOE, 4),
+    Case("sessions", "how long other sessions wait beside MPI_Alltoallv, 8 ranks, 64"
+         " kB to each, 4 NICs of 200 Mbit/s", FOUR, "alltoallv", _BESIDE, ranks=8,
+         computes=True, metric="waited_s", procedure=Sessions(4),
+         bars=(bars.AtMost("fuselink", "waited_s", "s", 0.2),)),
 )

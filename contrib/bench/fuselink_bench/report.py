@@ -10,7 +10,7 @@ import time
 _UNITS = {"bytes_per_s": (1e-6, "MB/s"), "time_s": (1e3, "ms"),
           "latency_s": (1e6, "us"), "messages_per_s": (1e-3, "k msg/s"),
           "bytes_per_peer": (1e-3, "kB/peer"),
-          "ratio": (1, "x"), "away_s": (1e3, "ms"),
+          "ratio": (1, "x"), "away_s": (1e3, "ms"), "waited_s": (1e3, "ms"),
           "owner_share": (1e2, "%"), "kept_share": (1e2, "%"),
           "overlap_share": (1e2, "%")}
 

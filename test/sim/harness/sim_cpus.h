@@ -17,6 +17,7 @@ public:
     CpuSet   near(const CpuSet &) override { return own(); }
     double   quota() override { return std::numeric_limits<double>::infinity(); }
     bool     bind(const CpuSet &) override { return true; }
+    bool     give_way(int) override { return true; }
     unsigned launched() override { return 0; }
 };
 

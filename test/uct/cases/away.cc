@@ -7,10 +7,12 @@
 #include "../stack/link.h"
 #include "cases.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace fltest {
@@ -109,19 +111,27 @@ void messages(Session &session)
     link.meet();
 }
 
-/* The CPUs of the thread that moves data; none if there is no such thread. */
-fuselink::CpuSet cpus_of_deputy()
+/* The id of the thread that moves data; 0 if there is none. */
+int deputy()
 {
     for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
-        std::ifstream name(task.path() / "comm"), status(task.path() / "status");
+        std::ifstream name(task.path() / "comm");
         std::string   line;
-        std::getline(name, line);
-        while (line == "fuselink-deputy" && std::getline(status, line)) {
-            constexpr std::string_view kWord = "Cpus_allowed_list:\t";
-            if (line.starts_with(kWord)) {
-                return fuselink::cpus_in(std::string_view(line).substr(kWord.size()));
-            }
-            line = "fuselink-deputy";
+        if (std::getline(name, line) && line == "fuselink-deputy") {
+            return std::stoi(task.path().filename());
+        }
+    }
+    return 0;
+}
+
+/* Its CPUs; none if there is no such thread. */
+fuselink::CpuSet cpus_of_deputy()
+{
+    constexpr std::string_view kWord = "Cpus_allowed_list:\t";
+    std::ifstream status("/proc/self/task/" + std::to_string(deputy()) + "/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with(kWord)) {
+            return fuselink::cpus_in(std::string_view(line).substr(kWord.size()));
         }
     }
     return {};
@@ -143,18 +153,50 @@ void beside(Session &session)
             all.count(), (there & one).any() ? "and" : "not");
 }
 
+/* Where there are more processes than CPUs the thread gives way to them, and the program
+ * itself does not; elsewhere nobody does. */
+void gives_way_by(int steps, Session &session)
+{
+    const int before = getpriority(PRIO_PROCESS, 0);
+    put_and(session, [&] {
+        const int thread = deputy();
+        REQUIRE(thread != 0, "there is no thread");
+        REQUIRE(getpriority(PRIO_PROCESS, static_cast<id_t>(thread)) ==
+                    std::min(before + steps, 19),
+                "the thread gives way by %d steps",
+                getpriority(PRIO_PROCESS, static_cast<id_t>(thread)) - before);
+        REQUIRE(getpriority(PRIO_PROCESS, 0) == before, "the program gives way");
+    });
+}
+void crowded(Session &session)
+{
+    gives_way_by(10, session);
+}
+void alone(Session &session)
+{
+    gives_way_by(0, session);
+}
+
 } // namespace
 
 std::vector<Case> away_cases()
 {
     std::vector<Case> cases;
-    for (auto [name, run] : {std::pair<const char *, void (*)(Session &)>{"put", put},
-                             {"get", get},
-                             {"messages", messages},
-                             {"beside", beside}}) {
-        Case one{std::string("rails.away.") + name, run, run};
-        one.settings = {{Side::Both, "UCX_FUSELINK_PROGRESS",
-                         run == beside ? "auto" : "thread"}};
+    struct {
+        const char *name;
+        void (*run)(Session &);
+        const char *progress = "thread";
+        const char *launched = "1"; /* how many processes, as Open MPI's launcher says it */
+    } const all[] = {{"put", put},
+                     {"get", get},
+                     {"messages", messages},
+                     {"beside", beside, "auto"},
+                     {"crowded", crowded, "thread", "100000"},
+                     {"alone", alone}};
+    for (const auto &away : all) {
+        Case one{std::string("rails.away.") + away.name, away.run, away.run};
+        one.settings = {{Side::Both, "UCX_FUSELINK_PROGRESS", away.progress},
+                        {Side::Both, "OMPI_COMM_WORLD_LOCAL_SIZE", away.launched}};
         cases.push_back(one);
     }
     return cases;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/resource.h>
 #include <thread>
 
 namespace fuselink {
@@ -74,6 +75,19 @@ TEST(Cpus, AThreadIsBoundAndAllAreStillKnown)
         EXPECT_FALSE(cpus.bind({}));
         EXPECT_EQ(cpus.own(), one);
     }).join();
+}
+
+/* It alone: the process has threads that do not. */
+TEST(Cpus, AThreadGivesWay)
+{
+    const int before = getpriority(PRIO_PROCESS, 0);
+    std::thread([&] {
+        EXPECT_TRUE(Cpus::real().give_way(3));
+        EXPECT_EQ(getpriority(PRIO_PROCESS, 0), std::min(before + 3, 19));
+        EXPECT_TRUE(Cpus::real().give_way(40)); /* as far as there is */
+        EXPECT_EQ(getpriority(PRIO_PROCESS, 0), 19);
+    }).join();
+    EXPECT_EQ(getpriority(PRIO_PROCESS, 0), before);
 }
 
 } // namespace

@@ -39,6 +39,15 @@ TEST(ProgressChoice, ACgroupMayHaveTimeForFewer)
     EXPECT_EQ(chosen(cpus, 5).why, "5 processes, 8 CPUs");
 }
 
+TEST(ProgressChoice, IsCrowdedWhereProcessesTakeTurns)
+{
+    FakeCpus cpus;
+    EXPECT_FALSE(chosen(cpus, 8).crowded);
+    EXPECT_TRUE(chosen(cpus, 9).crowded);
+    cpus.time = 0.5;
+    EXPECT_TRUE(chosen(cpus, 1).crowded);
+}
+
 /* Those of the process count where nobody says what its cgroup has. */
 TEST(ProgressChoice, NobodyHasToKnowTheCgroup)
 {

@@ -54,12 +54,18 @@ public:
         bound = cpus;
         return true;
     }
+    bool     give_way(int steps) override
+    {
+        nice = steps;
+        return true;
+    }
     unsigned launched() override { return processes; }
 
     CpuSet   bound{0xff}, all{0xff}, node{0xff};
     size_t   siblings_at = CpuSet().size(); /* none are any's */
     double   time        = std::numeric_limits<double>::infinity();
     unsigned processes   = 0;
+    int      nice        = 0;
 };
 
 /** A process of which a test says everything. What it cannot say there is not:

@@ -12,7 +12,7 @@ namespace fuselink {
 
 Deputy::Deputy(Host &host, Engine &engine, Turns &turns)
     : host_(host), engine_(engine), turns_(turns),
-      wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))
+      wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), presence_(host.now())
 {
 }
 
@@ -32,7 +32,6 @@ bool Deputy::start(std::string &error)
         return false;
     }
     turns_.share(true);
-    called_ = moved_ = host_.now();
     work_ = host_.begin_work(*this, error);
     if (!work_) {
         turns_.share(false);
@@ -48,45 +47,40 @@ void Deputy::stop()
     (void)written;
 }
 
-/* The program has called not long ago, or is inside of a call. */
-bool Deputy::present(sched::Nanos now)
+void Deputy::begin()
 {
-    const uint64_t calls = turns_.calls();
-    if (calls != calls_) {
-        const uint64_t events = engine_.events();
-        calls_  = calls;
-        called_ = now;
-        if (helps_) {
-            helps_     = false;
-            helped_[1] = helped_[0];
-            helped_[0] = now;
-        }
-        if (events != events_) {
-            events_ = events;
-            moved_  = now;
-        }
+    if (choose_progress(host_.cpus()).crowded && !host_.cpus().give_way(kNice)) {
+        ucs_debug("fuselink: the thread beside the program does not give way to others: %m");
     }
-    return now - called_ < (shares(now) ? kAwaySoon : kAway);
+}
+
+bool Deputy::is_present(sched::Nanos now)
+{
+    if (presence_.note_calls(now, turns_.calls())) {
+        presence_.note_events(now, engine_.events());
+    }
+    return presence_.is_there(now);
 }
 
 bool Deputy::step()
 {
     const sched::Nanos now = host_.now();
-    if (present(now)) {
+    if (is_present(now)) {
         asleep_ = false;
         naps_   = 0;
-        next_   = now + (now - moved_ < kLately ? tick(now) : idle(now));
+        next_   = now + presence_.tick(now);
         return false;
     }
     if (!turns_.take()) {
-        next_ = now + tick(now); /* in a long call, such as a handler of its own */
+        next_ = now + presence_.tick(now); /* in a long call, such as a handler of its own */
         return false;
     }
     const bool     can   = engine_.may_deputize();
     const unsigned found = can ? work() : 0;
     naps_   = found != 0 ? 0 : naps_ + 1;
-    moved_  = found != 0 ? now : moved_;
-    helps_  = helps_ || found != 0;
+    if (found != 0) {
+        presence_.note_help(now);
+    }
     asleep_ = can && naps_ > kNaps && engine_.sleep_away();
     const bool places = found != 0 && now >= place_at_ && engine_.loads().bound().any();
     const std::shared_ptr<Board> board = places ? engine_.loads().board() : nullptr;
@@ -97,7 +91,7 @@ bool Deputy::step()
     }
     const sched::Nanos then = host_.now();
     /* Of a program that sleeps, or has much to hear, nothing comes soon. */
-    next_ = then + (can && !asleep_ ? kNap : idle(then));
+    next_ = then + (can && !asleep_ ? kNap : presence_.idle(then));
     return found == kRounds && then - now > kMuch;
 }
 
