@@ -153,25 +153,32 @@ class LiveJob:
                 + (errors or ["it said nothing"])[-1].strip()[:200])
 
     def _read(self):
-        for line in self._process.stdout:
-            word, rest = said(line)
+        try:
+            for line in self._process.stdout:
+                with self._changed:
+                    self._hear(line)
+                    self._changed.notify_all()
+        except (ValueError, KeyError) as error:
+            self._said.append(f"what it says is not understood ({error!r}): {line}")
+        finally:
             with self._changed:
-                if word == "BENCH-AT":
-                    self._arrivals += arrivals(rest)
-                elif word == "BENCH-MESSAGES":
-                    pairs = (pair.split("=") for pair in rest.split())
-                    self._messages.append({self._nics[device]: float(count)
-                                           for device, count in pairs})
-                elif word == "BENCH-END":
-                    self._ended = True
-                elif word.startswith("BENCH-"):
-                    self._words[word] = rest
-                else:
-                    self._printed.append(line)
+                self._closed = True
                 self._changed.notify_all()
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
+
+    def _hear(self, line):
+        word, rest = said(line)
+        if word == "BENCH-AT":
+            self._arrivals += arrivals(rest)
+        elif word == "BENCH-MESSAGES":
+            pairs = (pair.split("=") for pair in rest.split())
+            self._messages.append({self._nics[device]: float(count)
+                                   for device, count in pairs})
+        elif word == "BENCH-END":
+            self._ended = True
+        elif word.startswith("BENCH-"):
+            self._words[word] = rest
+        else:
+            self._printed.append(line)
 
     def _listen(self):
         for line in self._process.stderr:

@@ -15,7 +15,7 @@ from fuselink_bench.clock import clock_of
 from fuselink_bench.errors import SampleError
 from fuselink_bench.failure_cases import WIRES
 from fuselink_bench.failure_report import Cuts
-from fuselink_bench.live_job import arrivals, said
+from fuselink_bench.live_job import LiveJob, arrivals, said
 from fuselink_bench.received import QUIET, Received
 
 from .report import expect
@@ -383,7 +383,41 @@ def ranks_that_speak_at_once(_hosts):
         expect(arrivals(rest) == [], f"{rest!r} is no arrival")
 
 
+class _Speaker:
+    """A cluster, and a transport, of a job that only says something."""
+    nics = ["nic0"]
+
+    def __init__(self, line):
+        self._line = line
+
+    def start(self, _words, _env):
+        return subprocess.Popen(
+            ["sh", "-c", "echo \"$0\"; exec sleep 60", self._line],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    def launch(self, _nics):
+        return [], {}
+
+    def wrapper(self, _nics):
+        return []
+
+
+def what_is_not_understood_ends_the_job(_hosts):
+    for line in ("BENCH-MESSAGES nic9=1", "BENCH-MESSAGES nic0", "BENCH-MESSAGES nic0=x"):
+        speaker = _Speaker(line)
+        begin = time.monotonic()
+        try:
+            with LiveJob(speaker, speaker, "program", [], []) as job:
+                job.messages(0)
+            raise AssertionError(f"{line}: no error")
+        except SampleError as error:
+            expect("not understood" in str(error) and line in str(error), str(error))
+        expect(time.monotonic() - begin < 20, f"{line}: it was waited for")
+
+
 CASES = [what_a_cut_costs, how_long_no_bytes_came, gaps_as_if_all_were_tried,
          bytes_of_the_worse_host, standing_still_is_no_time_lost,
          what_is_wanted, clock_of_a_guest, nics_in_turn, cuts_a_job, cuts_puts,
-         cuts_in_turn, ranks_that_speak_at_once]
+         cuts_in_turn, ranks_that_speak_at_once,
+         what_is_not_understood_ends_the_job]
