@@ -108,6 +108,63 @@ TEST_F(ControlChannelTest, GivesUpWhoTakesNoAnswers)
     EXPECT_LE(channel.queue_bytes(), ControlQueue::kMaxAnswers);
 }
 
+/* An answer says how many were heard, and 0 that none was. */
+TEST_F(ControlChannelTest, QuestionsAreCountedUntilTheyAreAnswered)
+{
+    fuselink::wire::ControlHeader answer{}, question{};
+    for (unsigned i = 1; i <= 600; ++i) {
+        const uint64_t before = channel.asked();
+        lane.taken.clear();
+        channel.ask_seen();
+        EXPECT_GT(channel.asked(), before);
+        ASSERT_EQ(lane.taken.size(), 1u);
+        ASSERT_TRUE(fuselink::wire::parse(lane.taken[0].data(), lane.taken[0].size(),
+                                          question));
+        EXPECT_EQ(question.flags, fuselink::wire::kSeenAsk);
+        EXPECT_NE(question.asks, 0);
+        if (i % 3 == 0) {
+            continue; /* the next answer is for both */
+        }
+        const uint64_t answered = channel.answered();
+        answer.asked = 0;
+        channel.on_seen(answer);
+        EXPECT_EQ(channel.answered(), answered);
+        answer.asked = question.asks;
+        channel.on_seen(answer);
+        EXPECT_EQ(channel.answered(), channel.asked());
+        answer.asked = static_cast<uint8_t>(question.asks - 1);
+        channel.on_seen(answer); /* it comes late */
+        EXPECT_EQ(channel.answered(), channel.asked());
+    }
+}
+
+TEST_F(ControlChannelTest, NothingIsAnsweredThatWasNotAsked)
+{
+    fuselink::wire::ControlHeader answer{};
+    channel.ask_seen();
+    for (unsigned asked : {0u, 2u, 3u, 255u}) {
+        answer.asked = static_cast<uint8_t>(asked);
+        channel.on_seen(answer);
+        EXPECT_EQ(channel.answered(), 0u) << asked;
+    }
+}
+
+TEST_F(ControlChannelTest, ItsAnswersSayWhatItWasAsked)
+{
+    fuselink::wire::ControlHeader question{}, answer{};
+    question.flags = fuselink::wire::kSeenAsk;
+    for (uint8_t asks : {1, 2, 7, 255, 1}) {
+        question.asks = asks;
+        lane.taken.clear();
+        channel.on_seen(question);
+        ASSERT_EQ(lane.taken.size(), 1u);
+        ASSERT_TRUE(fuselink::wire::parse(lane.taken[0].data(), lane.taken[0].size(),
+                                          answer));
+        EXPECT_EQ(answer.asked, asks);
+        EXPECT_EQ(answer.flags, 0);
+    }
+}
+
 /* What a lane took may be lost with it. */
 TEST_F(ControlChannelTest, TheNextLaneTakesAllThatIsNotAcknowledged)
 {

@@ -24,6 +24,8 @@ public:
 
     /** True when devices are named one by one rather than "all" or "^…". */
     bool explicit_names() const { return mode_ == Mode::Only; }
+    /** True for "^…": names() are those that it leaves out. */
+    bool leaves_out() const { return mode_ == Mode::Except; }
 
     const std::vector<std::string> &names() const { return names_; }
 

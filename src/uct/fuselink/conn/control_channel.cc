@@ -229,6 +229,7 @@ void ControlChannel::stamp(void *head) const
     header.seen      = order_.next();
     header.lane      = lane_.number;
     header.confirmed = again_.confirmed;
+    header.asked     = telling_.theirs;
     memcpy(head, &header, sizeof(header));
 }
 
@@ -510,7 +511,10 @@ bool ControlChannel::send_seen()
 {
     wire::Seen message{};
     message.header.type  = static_cast<uint8_t>(wire::ControlType::Seen);
-    message.header.flags = telling_.asks ? wire::kSeenAsk : 0;
+    if (telling_.asks) {
+        message.header.flags = wire::kSeenAsk;
+        message.header.asks  = static_cast<uint8_t>(telling_.asked);
+    }
     stamp(&message);
     if (!try_send(lane_.ep, &message, sizeof(message))) {
         block();
@@ -666,9 +670,13 @@ void ControlChannel::on_hello(uint8_t lane, wire::MessageNumber seen)
 
 void ControlChannel::on_seen(const wire::ControlHeader &header)
 {
-    ++telling_.heard;
     acknowledged(header.seen);
+    const uint64_t late = static_cast<uint8_t>(telling_.asked - header.asked);
+    if (header.asked != 0 && late <= telling_.asked) {
+        telling_.answered = std::max(telling_.answered, telling_.asked - late);
+    }
     if (header.flags & wire::kSeenAsk) {
+        telling_.theirs = header.asks;
         say_seen();
     }
 }
@@ -682,6 +690,7 @@ void ControlChannel::say_seen()
 void ControlChannel::ask_seen()
 {
     telling_.asks = true;
+    telling_.asked += telling_.asked % 256 == 255 ? 2 : 1; /* 0 says that there was none */
     say_seen();
 }
 

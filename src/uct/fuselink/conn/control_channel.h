@@ -327,8 +327,10 @@ public:
     /** What it was told by messages that nobody acknowledges: how many, and one is
      *  due. */
     uint64_t said_seen() const { return telling_.said; }
-    /** How often its program has told us so, on whatever way. */
-    uint64_t heard_seen() const { return telling_.heard; }
+    /** How often it was asked, and of how many of those its program has been heard: in
+     *  order, on whatever way. */
+    uint64_t asked() const { return telling_.asked; }
+    uint64_t answered() const { return telling_.answered; }
     bool     seen_is_due() const { return telling_.due; }
 
     /** The number of the message that is next accepted. */
@@ -382,7 +384,8 @@ private:
         bool     due  = false; /* it is to be told now, */
         bool     asks = false; /* and to be asked */
         uint64_t said = 0;     /* how often it was, by a message for that, */
-        uint64_t heard = 0;    /* and has told us */
+        uint64_t asked = 0, answered = 0; /* our questions */
+        uint8_t  theirs = 0;   /* the peer's last question */
     };
 
     void begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,

@@ -3,6 +3,7 @@
 #define FUSELINK_CONN_STREAM_WATCH_H
 
 #include "../host/stream_control.h"
+#include "../sched/echo.h"
 #include "../sched/quiet_clock.h"
 #include "../sched/stall_clock.h"
 #include "../sched/units.h"
@@ -70,6 +71,7 @@ struct StreamWatch {
     sched::Nanos heard_at() const { return std::max(acked_at, done_at); }
 
     sched::StallClock clock; /* of a stream */
+    sched::Echo       echo;  /* of a path's: the peer's program has to answer */
     sched::QuietClock quiet; /* of any other */
     sched::Nanos      acked_at;   /* by the other kernel, when that was asked */
     sched::Nanos      looked_at;  /* it was asked */

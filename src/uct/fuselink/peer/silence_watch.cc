@@ -283,6 +283,7 @@ bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
               is_stream ? nullptr : &own.check, path.rail.index(),
               path.remote.index, false, {}};
     note_answers(stream, now);
+    own.watch.echo.look(now, own.posted, own.ends);
     stream.asked = own.watch.note(watches(path), own.ends, now);
     return true;
 }
@@ -304,10 +305,12 @@ void SilenceWatch::note_answers(Stream &stream, sched::Nanos now)
 
 size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
 {
-    if (heard_ != channel_.heard_seen()) {
-        heard_      = channel_.heard_seen();
-        runs_since_ = now - program_at_ > kRests ? now : runs_since_;
-        program_at_ = now;
+    const sched::Nanos at =
+        std::max(messages_.look(now, channel_.accepted(), channel_.arrived()),
+                 questions_.look(now, channel_.asked(), channel_.answered()));
+    if (at != program_at_) {
+        runs_since_ = at - program_at_ > kRests ? now : runs_since_;
+        program_at_ = at;
     }
     size_t count = find_lane(streams[0], now) ? 1 : 0;
     for (auto &path : bulk_.paths()) {
@@ -458,6 +461,7 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     sched::StallView view;
     view.now           = now;
     view.tick          = state.tick;
+    view.slack         = rails_.wires().slack(now);
     view.in_flight     = state.segments != 0;
     /* Linux: tcp_rcv_established(), __tcp_ack_snd_check(). */
     view.much          = state.in_flight().count() > state.mss;
@@ -481,7 +485,7 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
             view.peer_done_at = std::max(view.peer_done_at, other.watch->heard_at());
         }
         if (other.wire != stream.wire && other.check == nullptr) {
-            view.program_at = std::max(view.program_at, other.watch->done_at);
+            view.program_at = std::max(view.program_at, other.watch->echo.proved());
         }
     }
     view.program_at = std::max(view.program_at, program_at_);

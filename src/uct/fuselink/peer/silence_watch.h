@@ -7,6 +7,7 @@
 #include "../conn/stream_watch.h"
 #include "../host/host.h"
 #include "../rail/rails.h"
+#include "../sched/echo.h"
 #include "../transfer/bulk.h"
 #include "../wireup/wireup.h"
 #include "unheard.h"
@@ -167,8 +168,8 @@ private:
         sched::Nanos        ports_at;   /* are asked then */
     };
     Lane            lane_;
-    uint64_t        heard_       = 0; /* as often its program has told us something, */
-    sched::Nanos    program_at_;      /* and then; */
+    sched::Echo     messages_, questions_; /* that its program has answered */
+    sched::Nanos    program_at_;      /* it ran then, or later; */
     sched::Nanos    runs_since_;      /* without a pause */
     sched::Nanos    acknowledged_at_; /* messages by it */
     Unheard         unheard_;

@@ -218,6 +218,13 @@ ucs_status_t find_candidates(Network &network,
             }
         }
     }
+    /* Nodes differ, so that is no error; it may be a slip of the pen. */
+    for (const auto &name : devices.leaves_out() ? devices.names() : std::vector<std::string>()) {
+        if (std::find(seen.begin(), seen.end(), name) == seen.end() && name != "lo") {
+            left_out.push_back({name, "UCX_FUSELINK_DEVICES leaves it out, but there is no "
+                                      "such NIC port that is up"});
+        }
+    }
     if (candidates.empty() && !seen.empty()) {
         ucs_warn("UCX_FUSELINK_DEVICES leaves no NIC port, only peers of this "
                  "node can be reached; ports here: %s", join(seen).c_str());

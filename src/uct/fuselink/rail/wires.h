@@ -3,6 +3,7 @@
 #define FUSELINK_RAIL_WIRES_H
 
 #include "../../../ucs_ext/board_wires.h"
+#include "../sched/slack.h"
 #include "../sched/units.h"
 #include "../sched/wire_evidence.h"
 #include "../ucx.h"
@@ -82,6 +83,7 @@ public:
     void heard(Wire &wire, sched::Nanos at)
     {
         if (ucs_unlikely(wire.evidence.heard(at))) {
+            slack_.note_back(wire.evidence.was_silent_since(), at);
             note(wire);
         }
         if (news_ && at >= wire.shared + kShare) {
@@ -189,6 +191,10 @@ public:
         }
     }
 
+    /** What silence has to last longer than usual, as wires of this process have come back
+     *  at once. */
+    sched::Nanos slack(sched::Nanos now) const { return slack_.at(now); }
+
     /** One that is silent since not long ago, or is not any more; null if that was
      *  all. */
     Wire *take_changed()
@@ -235,6 +241,7 @@ private:
 
     std::map<Key, Wire> wires_;
     std::vector<Wire *> changed_, doubtful_;
+    sched::Slack        slack_;
     std::optional<BoardWires> news_; /* without a board there are none */
 };
 

@@ -14,6 +14,7 @@ struct StallView {
 
     /* The kernel's instants are true to so much, and waver by as much. */
     Nanos tick = Nanos::millis(10);
+    Nanos slack; /* what silence has to last longer than usual */
 
     /* Its own. Acknowledgements are those that need no program at the other end: of
      * a kernel, or a NIC. */
@@ -49,7 +50,8 @@ struct StallView {
  * of progress. Silence is Dead when all of these hold:
  *
  * - It has lasted for the deadline: 25 ms and a tick, or three round trips and four
- *   deviations where that is more, as in deep queues; or 200 ms for the first data, whose round
+ *   deviations where that is more, as in deep queues (and longer where this process was wrong
+ *   not long ago, see Slack); or 200 ms for the first data, whose round
  *   trip nobody has measured: it may meet a queue on either way that was not there when
  *   the kernels connected. The kernel's instants are true to a tick
  *   of 1 to 10 ms and waver by as much, so that an acknowledgement is new only if it
@@ -58,7 +60,9 @@ struct StallView {
  *   and with what its program does not read, which may be busy, or have no processor.
  *   Where more than a segment is in flight, or the program was asked a question
  *   there a round trip ago, and it has answered something else in the second half and
- *   since then, so that it reads, there is nothing to wait for.
+ *   since then, and once more 8 ms later, so that it reads, there is nothing to wait for. One
+ *   answer is not enough: one that has no processor of its own may have had its turn for a
+ *   moment.
  * - It was watched. An observation counts for at most 8 ms: after a pause in which
  *   this process, or the whole machine, did not run, what has come meanwhile may be
  *   still to be processed.
@@ -98,7 +102,7 @@ public:
     static constexpr Nanos kDeadline   = Nanos::millis(25);
     static constexpr Nanos kFirst      = Nanos::millis(200);
     static constexpr Nanos kDelayedAck = Nanos::millis(40);
-    /* From when its program is known to run until it has looked at all that came. */
+    /* If its program runs for so long, it has looked at all that came. */
     static constexpr Nanos kReads      = Nanos::millis(8);
     static constexpr Nanos kMostStep   = Nanos::millis(8);
     /* Two time-outs of a kernel's last so long, and these many. */
@@ -153,8 +157,8 @@ public:
     /** So long at least, and so long if the other kernel may wait. */
     static Nanos deadline(const StallView &view) noexcept
     {
-        return std::max(view.first ? kFirst : kDeadline + view.tick,
-                        view.rtt * 3 + view.rtt_deviation * 4);
+        return view.slack + std::max(view.first ? kFirst : kDeadline + view.tick,
+                                     view.rtt * 3 + view.rtt_deviation * 4);
     }
     static Nanos longest(const StallView &view) noexcept
     {
@@ -223,7 +227,7 @@ private:
         if (own_.lasts < deadline(view) / 2) {
             return Health::Fine;
         }
-        const bool  prompt = runs_ != Nanos() && view.now - runs_ >= kReads;
+        const bool  prompt = runs_ != Nanos() && view.program_at - runs_ >= kReads;
         const Nanos wait   = prompt ? deadline(view) : longest(view);
         return is_long(own_, view, wait) && is_proof(view, wait) ? Health::Dead :
                                                                    Health::Suspect;

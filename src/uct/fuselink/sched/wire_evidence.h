@@ -19,7 +19,7 @@ namespace fuselink::sched {
 class WireEvidence {
 public:
     /** Something of the other end had come by then. True if the wire was held to be
-     *  silent, and is not any more. */
+     *  silent, and is not any more; since when that was found, was_silent_since() says. */
     bool heard(Nanos at) noexcept
     {
         heard_at_ = std::max(heard_at_, at);
@@ -29,11 +29,13 @@ public:
         silent_since_ = Nanos();
         return true;
     }
+    Nanos was_silent_since() const noexcept { return found_at_; }
     /** A connection has proved that it carries nothing. True if that is new. */
     bool proved_silent(Nanos now) noexcept
     {
         const bool is_new = silent_since_ == Nanos();
         silent_since_     = now;
+        found_at_         = is_new ? now : found_at_;
         return is_new;
     }
     /** So many packets were lost: what was sent after them has arrived. */
@@ -75,6 +77,7 @@ private:
 
     Nanos heard_at_;     /* 0: never */
     Nanos silent_since_; /* 0: it is not known to be */
+    Nanos found_at_;     /* that it is, the last time */
     Nanos tried_at_;     /* the last try that was allowed */
     Nanos lost_at_;
     uint64_t losses_ = 0; /* by then */

@@ -41,13 +41,15 @@ void Path::posted(sched::Bytes length)
     rail.nic.on_post(now, length, meter.in_flight().is_zero());
     planned -= static_cast<double>(length.count());
     meter.on_post(now, length);
+    ++stream.posted;
     books_.loads.posted(rail, length);
     books_.room_queue.posted(length);
 }
 
 void Path::ended(sched::Bytes length, bool arrived, Direction direction)
 {
-    stream.ends += arrived; /* what had no room says nothing of the wire */
+    stream.ends   += arrived; /* what had no room says nothing of the wire */
+    stream.posted -= !arrived;
     sched::Nanos now = books_.host.now();
     if (arrived) {
         meter.on_complete(now, length);

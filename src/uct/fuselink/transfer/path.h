@@ -87,7 +87,7 @@ struct Path {
     struct Stream {
         StreamWatch   watch;
         Wire         *wire = nullptr; /* that it goes over, when it was looked up */
-        uint64_t      ends = 0; /* of chunks, counted */
+        uint64_t      posted = 0, ends = 0; /* of chunks, counted */
         SocketAddress here;     /* where it begins, when that is known */
         /* Looks that must find nothing at the kernel, or answers of the NIC, before the
          * last notice is known to have come: PathSet::note_notice(). */

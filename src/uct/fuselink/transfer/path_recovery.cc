@@ -333,7 +333,7 @@ void PathRecovery::revive(sched::Nanos now)
             path->chunks         = 0;
             path->stream.watch         = {}; /* it is another connection */
             path->stream.watch.answers = path->stream.check.answers();
-            path->stream.ends          = 0;
+            path->stream.posted = path->stream.ends = 0;
             recovery.cancelled = recovery.broken = recovery.silent = false;
             recovery.unlinked  = false;
             --broken_;

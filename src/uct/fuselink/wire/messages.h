@@ -126,7 +126,9 @@ struct ControlHeader {
     uint8_t       lane;
     uint8_t       confirmed; /* nothing of the receiver's lanes before this one can
                                 be executed here any more */
-    uint8_t       reserved[2];
+    uint8_t       asked;    /* how many questions the sender has had, as it was told; */
+    uint8_t       asks;     /* with kSeenAsk: and has asked, this one included. 0 is left
+                               out: there was none */
 } __attribute__((packed));
 static_assert(sizeof(ControlHeader) == 24);
 
