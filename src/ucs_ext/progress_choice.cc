@@ -6,7 +6,7 @@
 namespace fuselink {
 namespace {
 
-/* The looks of so many threads, of some 5 us every 2 ms, take 2 % of a CPU. */
+/* The looks of so many threads, of some 5 us every 2 ms at the most often, take 2 % of a CPU. */
 constexpr double kMostShare = 8;
 
 std::string counted(unsigned count, const std::string &what)

@@ -153,6 +153,7 @@ class LiveJob:
                 + (errors or ["it said nothing"])[-1].strip()[:200])
 
     def _read(self):
+        line = ""
         try:
             for line in self._process.stdout:
                 with self._changed:

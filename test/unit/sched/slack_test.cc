@@ -29,17 +29,31 @@ TEST(Slack, IsNoneForAWireThatWasOutForLong)
 TEST(Slack, DoublesUpToItsMost)
 {
     Slack slack;
+    int64_t at = 1500;
     for (int64_t wanted : {30, 60, 120, 120}) {
-        slack.note_back(ms(1000), ms(1500));
-        EXPECT_EQ(slack.at(ms(1500)), ms(wanted));
+        slack.note_back(ms(at - 500), ms(at));
+        EXPECT_EQ(slack.at(ms(at)), ms(wanted));
+        at += 1000;
     }
+}
+
+/* Wires to several peers, left and found again at one time. */
+TEST(Slack, CountsWhatHappensTogetherOnce)
+{
+    Slack slack;
+    for (int64_t at : {1500, 1500, 1510, 2399}) {
+        slack.note_back(ms(1000), ms(at));
+    }
+    EXPECT_EQ(slack.at(ms(2399)), Slack::kFirst);
+    slack.note_back(ms(2000), ms(2400));
+    EXPECT_EQ(slack.at(ms(2400)), Slack::kFirst * 2);
 }
 
 TEST(Slack, FadesWithoutAnother)
 {
     Slack slack;
-    for (int i = 0; i < 3; ++i) {
-        slack.note_back(ms(1000), ms(1500));
+    for (int64_t at : {-600, 450, 1500}) {
+        slack.note_back(ms(at - 500), ms(at));
     }
     EXPECT_EQ(slack.at(ms(31'499)), ms(120));
     EXPECT_EQ(slack.at(ms(31'500)), ms(60));

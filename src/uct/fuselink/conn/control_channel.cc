@@ -511,9 +511,11 @@ bool ControlChannel::send_seen()
 {
     wire::Seen message{};
     message.header.type  = static_cast<uint8_t>(wire::ControlType::Seen);
+    uint64_t asked = telling_.asked;
     if (telling_.asks) {
+        asked += asked % 256 == 255 ? 2 : 1; /* 0 says that there was none */
         message.header.flags = wire::kSeenAsk;
-        message.header.asks  = static_cast<uint8_t>(telling_.asked);
+        message.header.asks  = static_cast<uint8_t>(asked);
     }
     stamp(&message);
     if (!try_send(lane_.ep, &message, sizeof(message))) {
@@ -524,7 +526,8 @@ bool ControlChannel::send_seen()
         return false;
     }
     order_.tell();
-    telling_.due = telling_.asks = false;
+    telling_.due   = telling_.asks = false;
+    telling_.asked = asked;
     ++telling_.said;
     return true;
 }
@@ -690,7 +693,6 @@ void ControlChannel::say_seen()
 void ControlChannel::ask_seen()
 {
     telling_.asks = true;
-    telling_.asked += telling_.asked % 256 == 255 ? 2 : 1; /* 0 says that there was none */
     say_seen();
 }
 

@@ -32,7 +32,8 @@ bool Deputy::start(std::string &error)
         return false;
     }
     turns_.share(true);
-    work_ = host_.begin_work(*this, error);
+    crowded_ = choose_progress(host_.cpus()).crowded; /* here: it reads the environment */
+    work_    = host_.begin_work(*this, error);
     if (!work_) {
         turns_.share(false);
     }
@@ -49,7 +50,7 @@ void Deputy::stop()
 
 void Deputy::begin()
 {
-    if (choose_progress(host_.cpus()).crowded && !host_.cpus().give_way(kNice)) {
+    if (crowded_ && !host_.cpus().give_way(kNice)) {
         ucs_debug("fuselink: the thread beside the program does not give way to others: %m");
     }
 }

@@ -78,6 +78,8 @@ private:
     std::atomic<bool>       stop_{false};
     int                     wake_fd_; /* eventfd: it is to stop */
 
+    bool                    crowded_ = false; /* there are more processes than CPUs */
+
     /* Of where it works. */
     sched::Presence presence_;
     sched::Nanos    next_;

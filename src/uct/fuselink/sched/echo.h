@@ -31,9 +31,11 @@ public:
             first_  = (first_ + 1) % kMarks;
             --count_;
         }
-        if (count_ != kMarks && sent >= answered) {
-            marks_[(first_ + count_) % kMarks] = {sent, now};
+        if (count_ != 0 && last().sent == sent) {
+            last().at = now;
+        } else if (count_ != kMarks && sent >= answered) {
             ++count_;
+            last() = {sent, now};
         }
         return proved_;
     }
@@ -47,6 +49,8 @@ private:
         uint64_t sent; /* by then */
         Nanos    at;
     };
+    Mark &last() noexcept { return marks_[(first_ + count_ - 1) % kMarks]; }
+
     Mark   marks_[kMarks] = {};
     size_t first_ = 0, count_ = 0;
     Nanos  proved_;

@@ -29,8 +29,8 @@ public:
     /** A wire is heard again that was held to be silent `since` then. */
     void note_back(Nanos since, Nanos now) noexcept
     {
-        if (now - since > kFirstTry) {
-            return;
+        if (now - since > kFirstTry || (most_ != Nanos() && now - since_ < kFirstTry)) {
+            return; /* or it is one of several that were left for the same reason */
         }
         const Nanos had = at(now);
         most_  = had == Nanos() ? kFirst : std::min(had * 2, kMost);
