@@ -16,9 +16,11 @@ namespace fuselink::sched {
  * Looks are wakings, and where processors are full those cost others: Linux 6.18 weighs a
  * session anew whenever a thread of it sleeps or wakes, what it owes to other sessions is
  * then written off in part, and so they wait for seconds if that happens more often than
- * each 6 ms on every processor. A program that was hardly ever away is looked at twice in
- * 12 ms, therefore: whether it called in the last 2 ms is a sample of how much it is away,
- * also where it computes for a few milliseconds at a time.
+ * each 6 ms on every processor. A program that was hardly ever away is looked at every
+ * 8 ms, therefore.
+ *
+ * One that computes for less than that at a time, and calls in between, is held to be there:
+ * kernels have enough for a few milliseconds.
  *
  * Reads no clock, allocates nothing.
  */
@@ -39,8 +41,6 @@ public:
         const double part = (now - looked_).as_seconds() / kMemory.as_seconds();
         away_  += std::min(part, 1.0) * (away - away_);
         looked_ = now;
-        close_  = called && !close_;
-        turns_ += called;
         if (called && helped_) {
             helped_       = false;
             helped_at_[1] = helped_at_[0];
@@ -74,8 +74,7 @@ public:
         if (now - moved_ >= kLately) {
             return idle(now);
         }
-        return shares(now) ? kAwaySoon :
-               away_ > kHardly || close_ ? kTick : present_tick();
+        return shares(now) ? kAwaySoon : away_ > kHardly ? kTick : kTickPresent;
     }
     /** Until the next look if there was nothing to do. */
     Nanos idle(Nanos now) const noexcept
@@ -96,8 +95,7 @@ public:
      * or not, while it moves none, and when it has moved none for long. */
     static constexpr double kHardly      = 0.05;
     static constexpr Nanos  kTick        = Nanos::millis(2);
-    static constexpr Nanos  kTickPresent = Nanos::millis(10); /* and then one after kTick */
-    static constexpr Nanos  kTickVaries  = Nanos::millis(2);  /* by so much */
+    static constexpr Nanos  kTickPresent = Nanos::millis(8);
     static constexpr Nanos  kTickIdle    = Nanos::millis(8);
     static constexpr Nanos  kTickRare    = Nanos::millis(32);
     /* It moves data if it has in this time. */
@@ -107,13 +105,6 @@ public:
     static constexpr Nanos kMemory = Nanos::millis(100);
 
 private:
-    /* Each time another, lest it keeps time with what the program does in turn: the golden
-     * section spreads best. */
-    Nanos present_tick() const noexcept
-    {
-        const int64_t range = 2 * kTickVaries.count();
-        return kTickPresent - kTickVaries + Nanos(turns_ * (range * 618 / 1000) % range);
-    }
     bool shares(Nanos now) const noexcept
     {
         return now - helped_at_[1] < kShares && away_ > kOften;
@@ -123,8 +114,6 @@ private:
     Nanos    looked_, called_, moved_;
     Nanos    helped_at_[2]; /* it came back, and something had been done for it */
     bool     helped_ = false;
-    int64_t  turns_  = 0;     /* looks that saw a call */
-    bool     close_  = false; /* the next look is soon after one that saw a call */
     double   away_   = 0;   /* of the time; 0 to 1 */
 };
 
