@@ -13,10 +13,10 @@ namespace fuselink::sched {
  * Whether a program calls, as a thread beside it sees that looks now and then, and when it
  * is to look again.
  *
- * Looks are wakings, and where processors are full those cost others: Linux 6.18 weighs a
- * session anew whenever a thread of it sleeps or wakes, what it owes to other sessions is
- * then written off in part, and so they wait for seconds if that happens more often than
- * each 6 ms on every processor. A program that was hardly ever away is looked at every
+ * Looks are wakings, and where processors are full those cost others: on Linux 6.18 other
+ * sessions wait for seconds if threads look more often than each 6 ms, as measured. It seems
+ * that a session is weighed anew when a thread of it sleeps or wakes, and that what it owes to
+ * others is written off then in part. A program that was hardly ever away is looked at every
  * 8 ms, therefore.
  *
  * One that computes for less than that at a time, and calls in between, is held to be there:
