@@ -113,10 +113,10 @@ TEST_F(ControlChannelTest, QuestionsAreCountedUntilTheyAreAnswered)
 {
     fuselink::wire::ControlHeader answer{}, question{};
     for (unsigned i = 1; i <= 600; ++i) {
-        const uint64_t before = channel.asked();
+        const uint64_t before = channel.questions().asked();
         lane.taken.clear();
         channel.ask_seen();
-        EXPECT_GT(channel.asked(), before);
+        EXPECT_GT(channel.questions().asked(), before);
         ASSERT_EQ(lane.taken.size(), 1u);
         ASSERT_TRUE(fuselink::wire::parse(lane.taken[0].data(), lane.taken[0].size(),
                                           question));
@@ -125,16 +125,16 @@ TEST_F(ControlChannelTest, QuestionsAreCountedUntilTheyAreAnswered)
         if (i % 3 == 0) {
             continue; /* the next answer is for both */
         }
-        const uint64_t answered = channel.answered();
+        const uint64_t answered = channel.questions().answered();
         answer.asked = 0;
         channel.on_seen(answer);
-        EXPECT_EQ(channel.answered(), answered);
+        EXPECT_EQ(channel.questions().answered(), answered);
         answer.asked = question.asks;
         channel.on_seen(answer);
-        EXPECT_EQ(channel.answered(), channel.asked());
+        EXPECT_EQ(channel.questions().answered(), channel.questions().asked());
         answer.asked = static_cast<uint8_t>(question.asks - 1);
         channel.on_seen(answer); /* it comes late */
-        EXPECT_EQ(channel.answered(), channel.asked());
+        EXPECT_EQ(channel.questions().answered(), channel.questions().asked());
     }
 }
 
@@ -145,7 +145,7 @@ TEST_F(ControlChannelTest, NothingIsAnsweredThatWasNotAsked)
     for (unsigned asked : {0u, 2u, 3u, 255u}) {
         answer.asked = static_cast<uint8_t>(asked);
         channel.on_seen(answer);
-        EXPECT_EQ(channel.answered(), 0u) << asked;
+        EXPECT_EQ(channel.questions().answered(), 0u) << asked;
     }
 }
 

@@ -229,7 +229,7 @@ void ControlChannel::stamp(void *head) const
     header.seen      = order_.next();
     header.lane      = lane_.number;
     header.confirmed = again_.confirmed;
-    header.asked     = telling_.theirs;
+    header.asked     = questions_.theirs();
     memcpy(head, &header, sizeof(header));
 }
 
@@ -511,11 +511,9 @@ bool ControlChannel::send_seen()
 {
     wire::Seen message{};
     message.header.type  = static_cast<uint8_t>(wire::ControlType::Seen);
-    uint64_t asked = telling_.asked;
     if (telling_.asks) {
-        asked += asked % 256 == 255 ? 2 : 1; /* 0 says that there was none */
         message.header.flags = wire::kSeenAsk;
-        message.header.asks  = static_cast<uint8_t>(asked);
+        message.header.asks  = questions_.next_number();
     }
     stamp(&message);
     if (!try_send(lane_.ep, &message, sizeof(message))) {
@@ -526,8 +524,10 @@ bool ControlChannel::send_seen()
         return false;
     }
     order_.tell();
-    telling_.due   = telling_.asks = false;
-    telling_.asked = asked;
+    if (telling_.asks) {
+        questions_.sent();
+    }
+    telling_.due = telling_.asks = false;
     ++telling_.said;
     return true;
 }
@@ -674,12 +674,9 @@ void ControlChannel::on_hello(uint8_t lane, wire::MessageNumber seen)
 void ControlChannel::on_seen(const wire::ControlHeader &header)
 {
     acknowledged(header.seen);
-    const uint64_t late = static_cast<uint8_t>(telling_.asked - header.asked);
-    if (header.asked != 0 && late <= telling_.asked) {
-        telling_.answered = std::max(telling_.answered, telling_.asked - late);
-    }
+    questions_.heard(header.asked);
     if (header.flags & wire::kSeenAsk) {
-        telling_.theirs = header.asks;
+        questions_.came(header.asks);
         say_seen();
     }
 }

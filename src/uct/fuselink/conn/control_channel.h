@@ -14,6 +14,7 @@
 #include "message_pins.h"
 #include "put_log.h"
 #include "seen_timer.h"
+#include "questions.h"
 #include "side_lanes.h"
 
 #include <cstring>
@@ -327,10 +328,8 @@ public:
     /** What it was told by messages that nobody acknowledges: how many, and one is
      *  due. */
     uint64_t said_seen() const { return telling_.said; }
-    /** How often it was asked, and of how many of those its program has been heard: in
-     *  order, on whatever way. */
-    uint64_t asked() const { return telling_.asked; }
-    uint64_t answered() const { return telling_.answered; }
+    /** What it was asked by these, on whatever way. */
+    const Questions &questions() const { return questions_; }
     bool     seen_is_due() const { return telling_.due; }
 
     /** The number of the message that is next accepted. */
@@ -383,9 +382,7 @@ private:
         bool     owes = false; /* the timer tells what came */
         bool     due  = false; /* it is to be told now, */
         bool     asks = false; /* and to be asked */
-        uint64_t said = 0;     /* how often it was, by a message for that, */
-        uint64_t asked = 0, answered = 0; /* our questions */
-        uint8_t  theirs = 0;   /* the peer's last question */
+        uint64_t said = 0;     /* how often it was, by a message for that */
     };
 
     void begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
@@ -453,6 +450,7 @@ private:
     bool              draining_   = false;
     bool              room_later_ = false; /* look for room from progress */
     Telling           telling_;
+    Questions         questions_;
     Again             again_;
     Hook              hook_{};
     MessageLog        log_;

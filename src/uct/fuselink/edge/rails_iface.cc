@@ -186,13 +186,16 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     base_ready_ = true;
 
     Md &md  = Md::from(tl_md);
-    if (config.progress == kProgressAuto) {
+    if (settings.deputy || config.progress == kProgressAuto) {
         const auto choice = choose_progress(md.host().cpus());
-        ucs_info("fuselink: data moves %s: %s",
-                 choice.thread ? "while the program computes, too" :
-                                 "in the program's calls only", choice.why.c_str());
-        settings.deputy         = choice.thread;
-        settings.deputy_or_none = true;
+        settings.crowded  = choice.crowded;
+        if (config.progress == kProgressAuto) {
+            ucs_info("fuselink: data moves %s: %s",
+                     choice.thread ? "while the program computes, too" :
+                                     "in the program's calls only", choice.why.c_str());
+            settings.deputy         = choice.thread;
+            settings.deputy_or_none = true;
+        }
     }
     engine_ = std::make_unique<Engine>(md.host(), *this, md.regions(),
                                        md.nics(), settings);

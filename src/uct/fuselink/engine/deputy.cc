@@ -10,8 +10,8 @@
 
 namespace fuselink {
 
-Deputy::Deputy(Host &host, Engine &engine, Turns &turns)
-    : host_(host), engine_(engine), turns_(turns),
+Deputy::Deputy(Host &host, Engine &engine, Turns &turns, bool crowded)
+    : host_(host), engine_(engine), turns_(turns), crowded_(crowded),
       wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), presence_(host.now())
 {
 }
@@ -32,8 +32,7 @@ bool Deputy::start(std::string &error)
         return false;
     }
     turns_.share(true);
-    crowded_ = choose_progress(host_.cpus()).crowded; /* here: it reads the environment */
-    work_    = host_.begin_work(*this, error);
+    work_ = host_.begin_work(*this, error);
     if (!work_) {
         turns_.share(false);
     }

@@ -32,7 +32,8 @@ class Engine;
  */
 class Deputy final : private Background {
 public:
-    Deputy(Host &host, Engine &engine, Turns &turns);
+    /** `crowded`: there are more processes than CPUs. */
+    Deputy(Host &host, Engine &engine, Turns &turns, bool crowded);
     ~Deputy();
     Deputy(const Deputy &)            = delete;
     Deputy &operator=(const Deputy &) = delete;
@@ -74,11 +75,10 @@ private:
     Host                   &host_;
     Engine                 &engine_;
     Turns                  &turns_;
+    const bool              crowded_;
     std::unique_ptr<AtWork> work_;
     std::atomic<bool>       stop_{false};
     int                     wake_fd_; /* eventfd: it is to stop */
-
-    bool                    crowded_ = false; /* there are more processes than CPUs */
 
     /* Of where it works. */
     sched::Presence presence_;

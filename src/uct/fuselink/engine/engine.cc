@@ -132,7 +132,7 @@ void Engine::begin_deputy()
         return;
     }
     std::string error;
-    deputy_ = std::make_unique<Deputy>(host_, *this, turns_);
+    deputy_ = std::make_unique<Deputy>(host_, *this, turns_, settings_.crowded);
     if (!deputy_->start(error)) {
         ucs_log(settings_.deputy_or_none ? UCS_LOG_LEVEL_INFO : UCS_LOG_LEVEL_WARN,
                 "fuselink: data moves only while the program calls: %s", error.c_str());

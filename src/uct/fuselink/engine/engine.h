@@ -39,7 +39,8 @@ struct EngineSettings {
     Watching::Settings   watching;
     GpuCopies::Settings  gpu;
     bool                 deputy = false; /* is to be, */
-    bool                 deputy_or_none = false; /* if there can be one */
+    bool                 deputy_or_none = false; /* if there can be one; */
+    bool                 crowded = false; /* it gives way: ProgressChoice */
 };
 
 /**

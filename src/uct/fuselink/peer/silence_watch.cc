@@ -307,7 +307,8 @@ size_t SilenceWatch::find_streams(Stream *streams, sched::Nanos now)
 {
     const sched::Nanos at =
         std::max(messages_.look(now, channel_.accepted(), channel_.arrived()),
-                 questions_.look(now, channel_.asked(), channel_.answered()));
+                 questions_.look(now, channel_.questions().asked(),
+                                 channel_.questions().answered()));
     if (at != program_at_) {
         runs_since_ = at - program_at_ > kRests ? now : runs_since_;
         program_at_ = at;

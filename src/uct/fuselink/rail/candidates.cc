@@ -219,10 +219,12 @@ ucs_status_t find_candidates(Network &network,
         }
     }
     /* Nodes differ, so that is no error; it may be a slip of the pen. */
-    for (const auto &name : devices.leaves_out() ? devices.names() : std::vector<std::string>()) {
-        if (std::find(seen.begin(), seen.end(), name) == seen.end() && name != "lo") {
-            left_out.push_back({name, "UCX_FUSELINK_DEVICES leaves it out, but there is no "
-                                      "such NIC port that is up"});
+    if (devices.leaves_out()) {
+        for (const auto &name : devices.names()) {
+            if (std::find(seen.begin(), seen.end(), name) == seen.end() && name != "lo") {
+                left_out.push_back({name, "UCX_FUSELINK_DEVICES leaves it out, but there is "
+                                          "no such NIC port that is up"});
+            }
         }
     }
     if (candidates.empty() && !seen.empty()) {
