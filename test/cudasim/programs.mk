@@ -15,8 +15,8 @@ cudasim_tests: $(unit_objects) sim/topology.o sim/faults.o lib/libcuda.so.1
 	    -Wl,-rpath,'$$ORIGIN/lib'
 
 # The library is found by LD_LIBRARY_PATH, or is NVIDIA's.
-programs: cudasim_topology gpu_links gpu_list gpu_copies gpu_exchange gpu_idle \
-    gpu_fill
+programs: cudasim_topology gpu_links gpu_list gpu_copies gpu_memory gpu_exchange \
+    gpu_idle gpu_fill
 cudasim_topology: programs/cudasim_topology.o sim/topology.o
 	$(CXX) $(CXXFLAGS) -o $@ $^
 gpu_links: programs/gpu_links.o sim/topology.o sim/node.o $(shared)
@@ -25,7 +25,7 @@ tools := programs/cudasim_topology.o programs/gpu_links.o
 $(tools): %.o: $(here)/%.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(flags) -c -o $@ $<
-gpu_list gpu_copies: %: $(here)/programs/%.c $(libraries)
+gpu_list gpu_copies gpu_memory: %: $(here)/programs/%.c $(libraries)
 	$(CC) $(CFLAGS) -Wall -Wextra $(cuda_headers) -o $@ $< $(cuda_libraries) \
 	    -Wl,-rpath-link,lib
 gpu_idle gpu_fill: %: $(here)/programs/%.c lib/$(cudart)

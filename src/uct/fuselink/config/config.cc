@@ -170,7 +170,8 @@ ucs_config_field_t iface_config_table[] = {
      "processes' GPUs of the node and their links to the host, while they do not\n"
      "need these themselves, and that of others over this process's GPU. That\n"
      "takes up to 8 slots of the GPU's memory, no more than RELAY_MEMORY.\n"
-     "'auto' between GPUs with NVLink, 'y' between all, 'n' not at all.",
+     "'auto' between GPUs with NVLink, 'y' between all processes, also where it\n"
+     "gains nothing, 'n' not at all.",
      offsetof(IfaceConfig, relay), UCS_CONFIG_TYPE_TERNARY_AUTO},
 
     {"RELAY_MEMORY", "16m",

@@ -77,17 +77,18 @@ ucs_status_t Copier::open(uct_worker_h worker, const uct_iface_params_t *params)
 /* --- agents --- */
 
 /* It is of no use if its GPU is ours or cannot be reached, or if we could not see
- * it die. */
+ * it die. Whoever wants relays at any rate gets those that gain nothing, too. */
 bool Copier::is_near(const Agent &agent) const
 {
     GpuContext::Uuid own, other;
     std::copy_n(agent.offer.gpu, other.size(), other.begin());
     ProcessId process(agent.offer.process);
-    return machine_.processes().in_own_space(process) &&
+    return process != machine_.processes().self() &&
+           machine_.processes().in_own_space(process) &&
            machine_.processes().life(process) != ProcessId::Life::Gone &&
            GpuContext::uuid(own) &&
-           own != other &&
-           (nvlinks_ == nullptr || nvlinks_->between(own, other));
+           (nvlinks_ == nullptr ||
+            (own != other && nvlinks_->between(own, other)));
 }
 
 /* Connects to it. */
