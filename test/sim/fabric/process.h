@@ -55,11 +55,12 @@ public:
     unsigned       index() const { return index_; }
     unsigned       node() const { return node_; }
     Random        &chance() { return chance_; }
-    /** Runs, now and then. Not so one that was stopped, or is dead. */
-    bool           runs() const { return alive && !stopped; }
+    /** Runs now. Not so one that was stopped, has no processor, or is dead. */
+    bool           runs() const { return alive && !stopped && !waits; }
 
     bool     alive   = true;
     bool     stopped = false;
+    bool     waits   = false; /* for a processor: other programs have all */
     Instant  last_event = 0; /* of a kernel or NIC, for its program */
     unsigned endpoints = 0;           /* of simulated transports */
     unsigned sockets = 0, most_sockets = 1u << 16;

@@ -107,14 +107,44 @@ void Stream::transmit(unsigned side)
     }
 }
 
-/* The other kernel acknowledges at once what has arrived; that may be lost. */
 void Stream::arrived(unsigned side, size_t bytes)
 {
     End &end     = ends[side];
     end.unheard += bytes;
+    if (!may_wait(side)) {
+        acknowledge(side);
+    } else if (!end.late) {
+        end.late = true;
+        world.time().after(world.profile().late_answer,
+                           [weak = weak_from_this(), side] {
+                               auto self = weak.lock();
+                               if (self && self->ends[side].late) {
+                                   self->acknowledge(side);
+                               }
+                           });
+    }
+}
+
+/* The other kernel may wait with its acknowledgement: for more than one segment, and for
+ * its program, if that has read so little that the window shrinks (Linux,
+ * __tcp_ack_snd_check()). */
+bool Stream::may_wait(unsigned side) const
+{
+    const End     &end     = ends[side], &other = ends[1 - side];
+    const Profile &profile = world.profile();
+    return profile.late_answer != 0 && !end.error &&
+           (end.unheard <= profile.segment ||
+            other.received_bytes > profile.receive_buffer / 2);
+}
+
+/* That may be lost. */
+void Stream::acknowledge(unsigned side)
+{
+    End &end = ends[side];
+    end.late = false;
     if (!ends[1 - side].out->is_silent()) {
         hear(side);
-    } else if (end.unheard == bytes) {
+    } else if (end.unheard_since == 0) {
         end.unheard_since = world.time().now();
         ask_again(side, world.profile().send_again);
     }
@@ -128,7 +158,9 @@ void Stream::hear(unsigned side)
     end.busy_acked   += end.unheard;
     end.acked_at      = world.time().now();
     end.unheard       = 0;
+    end.unheard_since = 0;
     end.unheard_tries = 0;
+    end.late          = false;
     notify(side); /* there is room */
     transmit(side);
 }
@@ -161,6 +193,8 @@ void Stream::ask_again(unsigned side, Instant pause)
 void Stream::forget_wire(unsigned side)
 {
     ends[side].on_wire = ends[side].unheard = 0;
+    ends[side].unheard_since = 0;
+    ends[side].late          = false;
 }
 
 Stream::Segment Stream::read(unsigned side)
@@ -169,6 +203,9 @@ Stream::Segment Stream::read(unsigned side)
     Segment segment = std::move(end.received.front());
     end.received.pop_front();
     end.received_bytes -= segment.size();
+    if (ends[1 - side].late) {
+        acknowledge(1 - side);
+    }
     transmit(1 - side);
     return segment;
 }

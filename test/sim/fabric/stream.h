@@ -68,6 +68,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
         Instant  unheard_since = 0;
         unsigned unheard_tries = 0;
 
+        bool     late = false; /* what has arrived waits to be acknowledged */
+
         /* What the kernel counts, for those who ask. */
         uint64_t acked = 0, came = 0;       /* bytes since the beginning */
         Instant  acked_at = 0, sent_at = 0, came_at = 0;
@@ -112,6 +114,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
     void    put_begins(unsigned side);
     void    fall_silent(unsigned side, Instant time);
     void    arrived(unsigned side, size_t bytes);
+    bool    may_wait(unsigned side) const;
+    void    acknowledge(unsigned side);
     void    hear(unsigned side);
     void    ask_again(unsigned side, Instant pause);
     void    forget_wire(unsigned side);

@@ -18,7 +18,7 @@ const char *name_of(Count count)
         "messages", "puts", "gets", "fences", "flushes", "cancels",
         "streams", "streams_taken_over", "streams_crossed", "eps_to_eps", "queue_pairs",
         "refused", "resets", "qp_errors", "silences", "gave_up",
-        "no_resource", "no_memory", "stops", "deaths", "leaves",
+        "no_resource", "no_memory", "stops", "waits", "deaths", "leaves",
         "eps_closed", "peers_failed", "ops_failed", "bad_keys", "slept",
         "paths_broken", "paths_mended", "lanes_failed", "lanes_moved", "unheard", "warnings",
         "notices_held", "notices_silenced", "silent_again", "broken_again", "broken_own", "broken_new", "lags", "lags_left", "held_back", "puts_again",

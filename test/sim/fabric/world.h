@@ -28,7 +28,7 @@ enum class Count : unsigned {
     Messages, Puts, Gets, Fences, Flushes, Cancels, /* of the users */
     Streams, TakenOver, Crossed, EpsToEps, QueuePairs, /* connections */
     Refused, Resets, QpErrors, Silences, GaveUp, NoResource, NoMemory,
-    Stops, Deaths, Leaves, EpsClosed, PeersFailed, /* ends */
+    Stops, Waits, Deaths, Leaves, EpsClosed, PeersFailed, /* ends */
     OpsFailed, BadKeys, Slept,
     PathsBroken, PathsMended, LanesFailed, LanesMoved, Unheard, Warnings, /* said by fuselink */
     NoticesHeld, NoticesSilenced, SilentAgain, BrokenAgain, BrokenOwn, BrokenNew, Lags, LagsLeft, HeldBack, PutsAgain, DatagramErrors, QuickPuts, /* at a moment */
@@ -73,6 +73,8 @@ struct Profile {
     Instant  patience = 4 * kSecond; /* of connections, in silence, */
     Instant  nic_patience = kSecond; /* and of those that a NIC keeps */
     Instant  send_again = 200 * kMillisecond;
+    Instant  late_answer = 0; /* what comes alone, or is not read, may be acknowledged so
+                                 much later */
     Instant  keepalive  = 20 * kSecond; /* an end is known without a word by then */
     unsigned short_put = 64, short_message = 64; /* bytes */
     size_t   datagram = 1024;

@@ -66,6 +66,7 @@ bool LoadCheck::find(uint64_t uuid, unsigned &index)
 bool LoadCheck::calm() const
 {
     return (scenario_.fair || scenario_.leaves_in_order) && !world_.stalled &&
+           !scenario_.crowded &&
            std::none_of(programs_.begin(), programs_.end(),
                         [](const auto &program) {
                             return program == nullptr || program->gone();

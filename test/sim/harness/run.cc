@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "run.h"
 
+#include "crowd.h"
 #include "faults.h"
 #include "ground.h"
 #include "ledger.h"
@@ -22,7 +23,7 @@ class Run {
 public:
     Run(const Scenario &scenario, FILE *print)
         : scenario_(scenario), world_(scenario.seed, scenario.profile),
-          ledger_(world_), faults_(scenario, world_, ledger_),
+          ledger_(world_), faults_(scenario, world_, ledger_), crowd_(scenario, world_),
           loads_(scenario, world_, programs_),
           watched_(scenario, world_, programs_),
           order_(scenario.seed, 3), rounds_(world_, programs_, order_)
@@ -50,6 +51,7 @@ private:
     Ledger                                 ledger_;
     std::vector<std::unique_ptr<Program>>  programs_;
     Faults                                 faults_;
+    Crowd                                  crowd_;
     LoadCheck                              loads_;
     WatchCheck                             watched_;
     Random                                 order_;
@@ -91,6 +93,7 @@ bool Run::build()
         actors.push_back(program.get());
     }
     faults_.begin(std::move(actors));
+    crowd_.begin();
     return true;
 }
 
@@ -161,6 +164,7 @@ Outcome Run::go()
                                });
         });
         faults_.end();
+        crowd_.end();
         if (!ended && world_.may_hang != nullptr &&
             world_.journal().violations().empty()) {
             world_.journal().note(world_.may_hang, 0);

@@ -497,6 +497,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_unplugged(seed, cuts, s);
     draw_breaks_of_reader(seed, cuts, s);
     draw_lags(seed, cuts, s);
+    draw_crowd(seed, cuts, s);
     draw_pause(seed, cuts, s);
     draw_writing(seed, cuts, s);
     return s;

@@ -133,6 +133,7 @@ struct Scenario {
     bool        leaves_at_once = false;
     bool        breaks_again = false; /* the only path, when it is back */
     bool        loses_nic = false; /* one of several, and no other fault */
+    bool        crowded = false; /* processes have no processor for much of the time */
     bool        lags = false; /* queue pairs do, and nothing else happens */
     bool        none_reaches = false; /* of a node's NICs, for a while */
     bool        rests = false; /* at the end one is not looked at until others flush */

@@ -215,6 +215,37 @@ void draw_lags(uint64_t seed, const Cuts &cuts, Scenario &s)
     }
 }
 
+void draw_crowd(uint64_t seed, const Cuts &cuts, Scenario &s)
+{
+    constexpr unsigned kRounds = 300;
+    Random chance(seed, 98);
+    if (s.wires != Wires::Tcp || !s.fair || s.nics == 1 || !chance.one_in(4)) {
+        return;
+    }
+    s.crowded             = true;
+    s.to_one              = false;
+    s.profile.late_answer = 40 * kMillisecond;
+    s.profile.send_buffer = s.profile.receive_buffer = 64 << 10;
+    /* What a program says waits behind bulk data for half as long as a wire is silent until
+     * it is left. */
+    std::fill(s.delays.begin(), s.delays.end(), 20 * kMicrosecond);
+    for (double &rate : s.rates) {
+        rate = static_cast<double>(chance.scaled(6'000'000, 40'000'000));
+    }
+    Sayer say(98'000, cuts, s);
+    const bool heavy[] = {chance.one_in(2), chance.one_in(2)};
+    for (unsigned i = 0; i < kRounds; ++i) {
+        for (unsigned p : {0u, 1u}) {
+            say(p, Kind::AmShort, 8, 0);
+            say(p, Kind::PutZcopy, heavy[p] && i % 2 == 0 ?
+                                       chance.between(32 << 10, 96 << 10) :
+                                       chance.between(1 << 10, 12 << 10), 0);
+            say(p, i % 8 == 7 ? Kind::Flush : Kind::Compute, 0,
+                static_cast<Instant>(chance.scaled(100'000, 8'000'000)));
+        }
+    }
+}
+
 void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s)
 {
     Random chance(seed, 93);

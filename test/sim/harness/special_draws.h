@@ -43,6 +43,10 @@ void draw_breaks_of_reader(uint64_t seed, const Cuts &cuts, Scenario &s);
  *  their wires are good, and all that is on them goes on. */
 void draw_lags(uint64_t seed, const Cuts &cuts, Scenario &s);
 
+/** In some over TCP in which nothing happens other programs have the processors for much of
+ *  the time, and kernels wait with what they acknowledge, as Linux does. */
+void draw_crowd(uint64_t seed, const Cuts &cuts, Scenario &s);
+
 /** In some, messages have the peer's program write, and what stands behind a fence must
  *  not overtake that, whether the program computes or not. */
 void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s);

@@ -41,10 +41,11 @@ Instant rested(const Stream &stream, const Stream::End &end)
     return static_cast<Instant>(mixed % (2 * RoomProbes::kRest));
 }
 
-/* What leaves now waits so long at its own NIC. */
-Instant queued(const Stream::End &end, Instant now)
+/* What leaves now waits so long at its own NIC, and at the one that it goes to. */
+Instant queued(const Stream::End &end, const Stream::End &to, Instant now)
 {
-    return end.nic == nullptr ? 0 : std::max<Instant>(end.nic->out_free - now, 0);
+    return end.nic == nullptr || to.nic == nullptr ?
+               0 : std::max<Instant>({end.nic->out_free - now, to.nic->in_free - now, 0});
 }
 
 /* Whoever names a connection of long ago keeps the one that is meant. */
@@ -125,7 +126,7 @@ bool SimStreamControl::look(uct_ep *ep, StreamState &state)
         if (!end.probes.asks()) {
             end.probes.start(end.acked_at, profile.send_again, rested(stream, end));
         }
-        end.probes.pass(now, both + queued(end, now) + queued(other, now),
+        end.probes.pass(now, both + queued(end, other, now) + queued(other, end, now),
                         !end.out->is_silent() && !other.out->is_silent());
         end.acked_at  = std::max(end.acked_at, end.probes.heard_at());
         state.probes  = end.probes.unanswered();
@@ -137,7 +138,7 @@ bool SimStreamControl::look(uct_ep *ep, StreamState &state)
     state.since_sent     = Nanos(now - std::max(end.sent_at,
                                                 end.out->last_sent()));
     state.since_received = Nanos(now - end.came_at);
-    state.rtt           = Nanos(both + queued(end, now));
+    state.rtt           = Nanos(both + queued(end, other, now));
     state.least_rtt     = Nanos(both);
     state.rtt_deviation = Nanos(both / 8);
     state.timeout       = Nanos(profile.send_again << std::min(
