@@ -225,12 +225,13 @@ void draw_crowd(uint64_t seed, const Cuts &cuts, Scenario &s)
     s.crowded             = true;
     s.to_one              = false;
     s.profile.late_answer = 40 * kMillisecond;
-    s.profile.send_buffer = s.profile.receive_buffer = 64 << 10;
+    s.profile.send_buffer = s.profile.receive_buffer =
+        chance.pick({size_t{64} << 10, size_t{256} << 10});
     /* What a program says waits behind bulk data for half as long as a wire is silent until
      * it is left. */
     std::fill(s.delays.begin(), s.delays.end(), 20 * kMicrosecond);
     for (double &rate : s.rates) {
-        rate = static_cast<double>(chance.scaled(6'000'000, 40'000'000));
+        rate = static_cast<double>(chance.scaled(1'000'000, 20'000'000));
     }
     Sayer say(98'000, cuts, s);
     const bool heavy[] = {chance.one_in(2), chance.one_in(2)};

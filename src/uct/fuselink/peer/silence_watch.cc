@@ -466,7 +466,8 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     view.in_flight     = state.segments != 0;
     /* Linux: tcp_rcv_established(), __tcp_ack_snd_check(). */
     view.much          = state.in_flight().count() > state.mss;
-    view.first         = state.acked == 0;
+    view.first         = state.acked == 0 ||
+                         now - stream.watch->since < StreamWatch::kNew;
     view.acked_at      = stream.watch->acked_at;
     view.asked_at      = stream.path == nullptr ? stream.watch->probed_at : sched::Nanos();
     view.sent_at       = now - state.since_sent;
