@@ -25,6 +25,7 @@ tools := programs/cudasim_topology.o programs/gpu_links.o
 $(tools): %.o: $(here)/%.cc
 	@mkdir -p $(@D)
 	$(CXX) $(CXXFLAGS) $(flags) -c -o $@ $<
+gpu_copies gpu_memory: $(here)/programs/copy_times.h
 gpu_list gpu_copies gpu_memory: %: $(here)/programs/%.c $(libraries)
 	$(CC) $(CFLAGS) -Wall -Wextra $(cuda_headers) -o $@ $< $(cuda_libraries) \
 	    -Wl,-rpath-link,lib

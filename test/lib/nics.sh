@@ -4,6 +4,7 @@
 # a function
 #
 #     sent HOST NIC      # bytes that this NIC of this host sent so far
+#     in_cluster ...     # contrib/cluster, of this cluster; for sent_by_all alone
 
 # on_every_nic NICS COMMAND...: the command succeeds, and each of the first NICS
 # NICs of both hosts carries at least a third of an equal share: eager messages go
@@ -27,4 +28,10 @@ on_every_nic() {
         done
     done
     ((least * 3 * nics * 2 >= total))
+}
+
+# Bytes that all NICs of host0 have sent so far.
+sent_by_all() {
+    in_cluster exec host0 sh -c 'cat /sys/class/net/nic*/statistics/tx_bytes' |
+        awk '{ sum += $1 } END { printf "%.0f\n", sum }'
 }

@@ -13,60 +13,14 @@
  * The bytes are compared, by the process that owns them.
  */
 #define _GNU_SOURCE
-#include <cuda.h>
+#include "copy_times.h"
+
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { MOST_SAMPLES = 200, PINS = 8 };
-
-static const double SECONDS = 0.2; /* for each figure, and three samples at least */
-
-static const char *who = "client";
-
-static void check(CUresult result, const char *what)
-{
-    const char *text = "unknown error";
-    if (result != CUDA_SUCCESS) {
-        cuGetErrorString(result, &text);
-        fprintf(stderr, "gpu_memory: %s: %s: %s\n", who, what, text);
-        exit(1);
-    }
-}
-#define CU(_call) check(_call, #_call)
-
-static void fail(const char *what)
-{
-    fprintf(stderr, "gpu_memory: %s: %s\n", who, what);
-    exit(1);
-}
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static void enter_first_gpu(void)
-{
-    CUcontext context;
-    CUdevice  device;
-    CU(cuInit(0));
-    CU(cuDeviceGet(&device, 0));
-    CU(cuDevicePrimaryCtxRetain(&context, device));
-    CU(cuCtxSetCurrent(context));
-}
-
-/* Of what is sent between the two processes, in this order. */
-struct offer {
-    CUipcMemHandle handle;
-};
+enum { PINS = 8 };
 
 static void tell(int peer, const void *what, size_t size)
 {
@@ -82,11 +36,6 @@ static void hear(int peer, void *what, size_t size)
     }
 }
 
-static char byte_at(size_t i)
-{
-    return (char)(i * 31 + (i >> 9));
-}
-
 static size_t memory_left(void)
 {
     size_t left, total;
@@ -98,34 +47,27 @@ static size_t memory_left(void)
  * that other processes on the GPU do not matter, and that it is not of an arena. */
 static void own(int client, size_t size)
 {
-    size_t       watched = 16 * size, before, freed, closed, i;
-    struct offer offer;
-    CUdeviceptr  memory;
-    char         word, *copy = malloc(size);
+    size_t         watched = 16 * size, before, freed, closed;
+    CUipcMemHandle offer;
+    CUdeviceptr    memory;
+    CUdevice       device;
+    char           word, *copy = host_memory(size);
 
-    who = "owner";
-    enter_first_gpu();
+    program = "gpu_memory: owner";
+    device  = enter_gpu();
     CU(cuMemAlloc(&memory, size));
     CU(cuMemsetD8(memory, 0, size));
-    CU(cuIpcGetMemHandle(&offer.handle, memory));
+    CU(cuIpcGetMemHandle(&offer, memory));
     CU(cuCtxSynchronize());
     tell(client, &offer, sizeof(offer));
     hear(client, &word, 1); /* has copied */
-    if (copy == NULL) {
-        fail("no memory");
-    }
     CU(cuMemcpyDtoH(copy, memory, size));
-    for (i = 0; i < size; ++i) {
-        if (copy[i] != byte_at(i)) {
-            fprintf(stderr, "gpu_memory: byte %zu of %zu is wrong\n", i, size);
-            exit(1);
-        }
-    }
+    compare(copy, size);
     free(copy);
     CU(cuMemFree(memory));
 
     CU(cuMemAlloc(&memory, watched));
-    CU(cuIpcGetMemHandle(&offer.handle, memory));
+    CU(cuIpcGetMemHandle(&offer, memory));
     tell(client, &offer, sizeof(offer));
     hear(client, &word, 1); /* has opened */
     before = memory_left();
@@ -139,6 +81,7 @@ static void own(int client, size_t size)
            watched, (ssize_t)(freed - before), (ssize_t)(closed - before));
     fflush(stdout);
     tell(client, &word, 1);
+    leave_gpu(device);
 }
 
 static int has(CUdevice_attribute attribute)
@@ -182,11 +125,8 @@ static void show_pinning(size_t size)
     char  *memory;
     int    i;
     for (i = 0; i < PINS; ++i) {
-        if (posix_memalign((void **)&memory, 4096, size) != 0) {
-            fail("no memory");
-        }
-        memset(memory, 0, size); /* its pages are there */
-        start = now();
+        memory = host_memory(size);
+        start  = now();
         CU(cuMemHostRegister(memory, size, CU_MEMHOSTREGISTER_PORTABLE));
         pin += now() - start;
         start = now();
@@ -198,69 +138,24 @@ static void show_pinning(size_t size)
            1e6 * pin / PINS, 1e6 * let / PINS);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+static CUdeviceptr mine, theirs;
 
-/* Four copies are under way where the rate is measured. */
-static void measure(CUstream stream, CUevent *events, CUdeviceptr to,
-                    CUdeviceptr from, size_t size)
+static void copy_to_peer(int slot, size_t size)
 {
-    enum { SLOTS = 4 };
-    double submit[MOST_SAMPLES], alone[MOST_SAMPLES], start, since;
-    size_t count = 0, copies, i;
-    for (since = now(); count < MOST_SAMPLES &&
-                        (count < 3 || now() - since < SECONDS); ++count) {
-        start = now();
-        CU(cuMemcpyDtoDAsync(to, from, size, stream));
-        CU(cuEventRecord(events[0], stream));
-        submit[count] = now() - start;
-        while (cuEventQuery(events[0]) == CUDA_ERROR_NOT_READY) {
-        }
-        alone[count] = now() - start;
-    }
-    qsort(submit, count, sizeof(*submit), by_value);
-    qsort(alone, count, sizeof(*alone), by_value);
-
-    CU(cuStreamSynchronize(stream));
-    since = now();
-    for (copies = 0; copies < 3 * SLOTS || now() - since < SECONDS; ++copies) {
-        i = copies % SLOTS;
-        while (copies >= SLOTS &&
-               cuEventQuery(events[i]) == CUDA_ERROR_NOT_READY) {
-        }
-        CU(cuMemcpyDtoDAsync(to, from, size, stream));
-        CU(cuEventRecord(events[i], stream));
-    }
-    CU(cuStreamSynchronize(stream));
-    printf("peer %9zu %9.1f %9.1f %11.1f\n", size, 1e6 * submit[count / 2],
-           1e6 * alone[count / 2],
-           1e-6 * (double)(copies * size) / (now() - since));
-    fflush(stdout);
+    (void)slot; /* all write the same */
+    CU(cuMemcpyDtoDAsync(theirs, mine, size, stream));
 }
 
 static void use(int owner, size_t largest)
 {
-    struct offer offer;
-    CUdeviceptr  mine, theirs;
-    CUstream     stream;
-    CUevent      events[4];
-    double       start, opened, closed;
-    size_t       size, i;
-    char         word = 0, *bytes = malloc(largest);
+    CUipcMemHandle offer;
+    CUdevice       device = enter_gpu();
+    double         start, opened, closed;
+    size_t         size, i;
+    char           word = 0, *bytes = host_memory(largest);
 
-    if (bytes == NULL) {
-        fail("no memory");
-    }
     for (i = 0; i < largest; ++i) {
         bytes[i] = byte_at(i);
-    }
-    enter_first_gpu();
-    CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    for (i = 0; i < 4; ++i) {
-        CU(cuEventCreate(&events[i], CU_EVENT_DISABLE_TIMING));
     }
     CU(cuMemAlloc(&mine, largest));
     CU(cuMemcpyHtoD(mine, bytes, largest));
@@ -269,15 +164,15 @@ static void use(int owner, size_t largest)
 
     hear(owner, &offer, sizeof(offer));
     start = now();
-    CU(cuIpcOpenMemHandle(&theirs, offer.handle,
+    CU(cuIpcOpenMemHandle(&theirs, offer,
                           CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     opened = now() - start;
-    printf("#          bytes submit/us  alone/us   rate/MB/s\n");
+    show_heading();
     for (size = 4096; size <= largest; size *= 4) {
-        measure(stream, events, theirs, mine, size);
+        measure("peer", copy_to_peer, size);
     }
-    CU(cuMemcpyDtoDAsync(theirs, mine, largest, stream));
-    CU(cuStreamSynchronize(stream));
+    begin(copy_to_peer, 0, largest);
+    await(0);
     start = now();
     CU(cuIpcCloseMemHandle(theirs));
     closed = now() - start;
@@ -287,14 +182,16 @@ static void use(int owner, size_t largest)
     tell(owner, &word, 1);
 
     hear(owner, &offer, sizeof(offer));
-    CU(cuIpcOpenMemHandle(&theirs, offer.handle,
+    CU(cuIpcOpenMemHandle(&theirs, offer,
                           CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     tell(owner, &word, 1);
     hear(owner, &word, 1); /* has freed */
     CU(cuIpcCloseMemHandle(theirs));
     tell(owner, &word, 1);
     hear(owner, &word, 1); /* has printed */
+    CU(cuMemFree(mine));
     free(bytes);
+    leave_gpu(device);
 }
 
 int main(int argc, char **argv)
@@ -307,6 +204,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: gpu_memory [LARGEST]: 4096 to 16777216\n");
         return 2;
     }
+    program = "gpu_memory: client";
     /* Before CUDA begins, which a child could not go on with. */
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0 || (child = fork()) < 0) {
         fail("no second process");

@@ -62,7 +62,7 @@ bool LoadCheck::find(uint64_t uuid, unsigned &index)
     return it != known_.end();
 }
 
-/* No connection has failed, and none was taken for another. */
+/* No connection has failed, and none was taken for another; and all look in time. */
 bool LoadCheck::calm() const
 {
     return (scenario_.fair || scenario_.leaves_in_order) && !world_.stalled &&

@@ -227,8 +227,8 @@ void draw_crowd(uint64_t seed, const Cuts &cuts, Scenario &s)
     s.profile.late_answer = 40 * kMillisecond;
     s.profile.send_buffer = s.profile.receive_buffer =
         chance.pick({size_t{64} << 10, size_t{256} << 10});
-    /* What a program says waits behind bulk data for half as long as a wire is silent until
-     * it is left. */
+    /* What a program says waits behind bulk data, for as long as a wire is silent until it is
+     * left and longer. */
     std::fill(s.delays.begin(), s.delays.end(), 20 * kMicrosecond);
     for (double &rate : s.rates) {
         rate = static_cast<double>(chance.scaled(1'000'000, 20'000'000));

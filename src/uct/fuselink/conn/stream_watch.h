@@ -32,11 +32,9 @@ struct StreamWatch {
     /** `done` counts what has ended. True if its kernel is to be asked. */
     bool note(bool waits, uint64_t done, sched::Nanos now)
     {
-        if (is_new()) {
-            since = now;
-        }
         if (done != done_ || !waits || is_new()) {
             done_at    = done != done_ && !is_new() ? now : done_at;
+            since      = is_new() ? now : since;
             began      = now;
             done_      = done;
             waits_from = now;
