@@ -26,9 +26,10 @@ public:
     };
 
     /** Messages, and bytes, after which the sender is told at once. Far enough below
-     *  MessageLog's bounds that nobody waits for it. */
-    static constexpr size_t kTellMessages = 64;
-    static constexpr size_t kTellBytes    = 128 << 10;
+     *  MessageLog's bounds that nobody waits for it, and above the window of 64 messages
+     *  after which many programs answer, which tells as well. */
+    static constexpr size_t kTellMessages = 256;
+    static constexpr size_t kTellBytes    = 256 << 10;
 
     /** A message comes over the peer's lane of that number. */
     Place take(uint8_t lane, wire::MessageNumber number, size_t length)
