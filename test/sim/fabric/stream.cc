@@ -363,7 +363,7 @@ void Stream::reset(unsigned side)
     notify(side);
 }
 
-void Stream::end(unsigned side)
+void Stream::end(unsigned side, bool has_link)
 {
     End &end = ends[side];
     end.received.clear(); /* also if it has broken: it could still be read */
@@ -375,9 +375,11 @@ void Stream::end(unsigned side)
     holds[side] = false;
     end.to_send.clear();
     end.to_send_bytes = 0;
-    auto keep = shared_from_this(); /* behind what is on its way already */
     end.out->stop_repeating();
-    end.out->send(40, [keep, side] { keep->fail(1 - side); });
+    if (has_link) {
+        auto keep = shared_from_this(); /* behind what is on its way already */
+        end.out->send(40, [keep, side] { keep->fail(1 - side); });
+    }
     end.error = true;
     notify(side);
 }

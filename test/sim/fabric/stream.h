@@ -103,8 +103,8 @@ struct Stream : std::enable_shared_from_this<Stream> {
      *  what is under way at the other. */
     void reset(unsigned side);
     /** The process ends it at once: what its kernel has, either way, is gone, and
-     *  what comes finds nobody. */
-    void end(unsigned side);
+     *  what comes finds nobody. A reset is sent if its NIC has a link, as it says. */
+    void end(unsigned side, bool has_link);
     /** What was put from this side is acknowledged. */
     void acknowledged(unsigned side);
     /** The same after so many more bytes from this side. */

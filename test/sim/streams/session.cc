@@ -277,7 +277,8 @@ void Session::end_it()
     const bool  ends   = !chance_.one_in(4); /* else the receiver is the first */
     const unsigned before = sender_->errors();
     if (ends) {
-        expect(sender_->streams.end(sender_->ep()), "no socket to end");
+        expect(sender_->streams.end(sender_->ep(), chance_.one_in(2)),
+               "no socket to end");
         expect(look().phase == StreamState::Phase::Closed &&
                    look().unsent.is_zero(),
                "something goes out after the end");
@@ -289,16 +290,15 @@ void Session::end_it()
     }
     SocketAddress none = here_;
     ++none.port;
-    expect(receiver_->streams.end_from(receiver_->iface(), none) == 0,
+    expect(receiver_->streams.end_from(receiver_->iface(), none, true) == 0,
            "another has ended");
     counts_.ended_unread += stream.ends[1].received_bytes != 0 ||
                             stream.ends[0].on_wire != 0;
-    const unsigned many = receiver_->streams.end_from(receiver_->iface(),
-                                                      here_);
+    const unsigned many = receiver_->streams.end_from(receiver_->iface(), here_, true);
     expect(many <= 1 && (ends || many == 1), "none has ended, or many");
     /* From now on whatever is written is a violation. */
     receiver_->process().close(receiver_->process().arena(), kArena);
-    expect(receiver_->streams.end_from(receiver_->iface(), here_) == 0,
+    expect(receiver_->streams.end_from(receiver_->iface(), here_, true) == 0,
            "it is there still");
     for (unsigned node : {0u, 1u}) {
         Nic &nic = world_.nics(node)[0];

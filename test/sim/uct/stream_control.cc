@@ -163,7 +163,7 @@ bool SimStreamControl::addresses(uct_ep *ep, SocketAddress &here,
     return true;
 }
 
-bool SimStreamControl::end(uct_ep *ep)
+bool SimStreamControl::end(uct_ep *ep, bool has_link)
 {
     if (StreamIface *owner = SimEp::from(ep).owner().as_stream()) {
         ++owner->process().streams_of[owner->nic().ip_device].given_up;
@@ -174,11 +174,12 @@ bool SimStreamControl::end(uct_ep *ep)
     }
     one->world().spend(kLeastCost, kMostCost);
     one->world().count(Count::StreamsEnded);
-    one->stream->end(one->side);
+    one->stream->end(one->side, has_link);
     return true;
 }
 
-unsigned SimStreamControl::end_from(uct_iface *iface, const SocketAddress &far)
+unsigned SimStreamControl::end_from(uct_iface *iface, const SocketAddress &far,
+                                    bool has_link)
 {
     StreamIface *accepting = SimIface::from(iface).as_stream();
     if (accepting == nullptr) {
@@ -190,7 +191,7 @@ unsigned SimStreamControl::end_from(uct_iface *iface, const SocketAddress &far)
         Stream::End &end = stream->ends[1];
         if (end.iface == accepting && !end.ended &&
             address_of(*stream, 0) == far) {
-            stream->end(1);
+            stream->end(1, has_link);
             ++count;
         }
     }

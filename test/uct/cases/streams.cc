@@ -211,7 +211,7 @@ void end(Session &session, bool progresses)
     side.worker().until([&] { return side.state().acked > before + kArea; },
                         "some of it");
     REQUIRE(!flush.done(), "too late");
-    REQUIRE(side.streams().end(side.ep().handle()), "no socket");
+    REQUIRE(side.streams().end(side.ep().handle(), true), "no socket");
     const StreamState state = side.state();
     REQUIRE(state.phase == StreamState::Phase::Closed &&
                 state.unacked.is_zero(),
@@ -246,7 +246,7 @@ void end_connecting(Session &session)
             for (int n = 0; n < i % 10; ++n) {
                 side.worker().progress();
             }
-            const bool ended = side.streams().end(side.ep().handle());
+            const bool ended = side.streams().end(side.ep().handle(), true);
             REQUIRE(i != 0 || !ended, "connected at once");
             for (int n = 0; n < i / 10; ++n) {
                 side.worker().progress();
@@ -263,6 +263,40 @@ void end_connecting(Session &session)
     }
     side.meet();
     require_pattern(side.memory().data(), kArea, 15, "a put at last");
+    side.meet();
+}
+
+/* With a link the other kernel hears of the end at once, and without one nothing is sent:
+ * its connection is there until its own side ends it. */
+void reset(Session &session, bool has_link)
+{
+    Bare side(session, kArea);
+    if (session.active()) {
+        side.meet();
+        side.connect();
+        side.put(8);
+        side.meet();
+        SocketAddress here, there;
+        REQUIRE(side.streams().addresses(side.ep().handle(), here, there),
+                "no addresses");
+        const auto *bytes = reinterpret_cast<const uint8_t *>(&here);
+        REQUIRE(side.streams().end(side.ep().handle(), has_link), "no socket");
+        side.disconnect();
+        side.channel().send({bytes, bytes + sizeof(here)});
+        side.meet();
+        return;
+    }
+    side.meet();
+    side.meet();
+    const Bytes   said = side.channel().receive();
+    SocketAddress far;
+    REQUIRE(said.size() == sizeof(far), "%zu bytes", said.size());
+    memcpy(static_cast<void *>(&far), said.data(), sizeof(far));
+    for (int i = 0; i < 1000; ++i) {
+        side.worker().progress();
+    }
+    const unsigned left = side.streams().end_from(side.iface().handle(), far, has_link);
+    REQUIRE(left == (has_link ? 0 : 1), "%u connections are left", left);
     side.meet();
 }
 
@@ -294,7 +328,7 @@ void end_from(Session &session, Moment moment)
                 "what the other kernel takes");
         }
         if (moment == Moment::Reset) { /* and has it still when it hears of that */
-            REQUIRE(side.streams().end(side.ep().handle()), "no socket");
+            REQUIRE(side.streams().end(side.ep().handle(), true), "no socket");
         }
         side.channel().send({bytes, bytes + sizeof(here)});
         side.worker().until([&] { return side.failed(); },
@@ -322,14 +356,14 @@ void end_from(Session &session, Moment moment)
     memcpy(static_cast<void *>(&far), said.data(), sizeof(far));
     SocketAddress none = far;
     ++none.port;
-    REQUIRE(side.streams().end_from(side.iface().handle(), none) == 0,
+    REQUIRE(side.streams().end_from(side.iface().handle(), none, true) == 0,
             "another has ended");
     const std::vector<char> then(memory.data(), memory.data() + length);
     REQUIRE(memory.data()[length - 1] == 0, "too late: all of it has come");
-    REQUIRE(side.streams().end_from(side.iface().handle(), far) == 1,
+    REQUIRE(side.streams().end_from(side.iface().handle(), far, true) == 1,
             "none has ended");
     side.meet();
-    REQUIRE(side.streams().end_from(side.iface().handle(), far) == 0,
+    REQUIRE(side.streams().end_from(side.iface().handle(), far, true) == 0,
             "it is there still");
     REQUIRE(memcmp(memory.data(), then.data(), length) == 0,
             "something was written after the end");
@@ -371,17 +405,17 @@ void both_ways(Session &session)
     side.meet();
     REQUIRE(!flush.done(), "too late");
     if (session.active()) {
-        REQUIRE(side.streams().end(side.ep().handle()), "no socket");
+        REQUIRE(side.streams().end(side.ep().handle(), true), "no socket");
         side.disconnect();
         side.go_on();
     } else {
         side.wait();
-        REQUIRE(side.streams().end_from(side.iface().handle(), far) <= 1,
+        REQUIRE(side.streams().end_from(side.iface().handle(), far, true) <= 1,
                 "more than one");
         side.worker().until([&] { return side.failed(); },
                             "the error handler");
         side.disconnect();
-        REQUIRE(side.streams().end_from(side.iface().handle(), far) == 0,
+        REQUIRE(side.streams().end_from(side.iface().handle(), far, true) == 0,
                 "it is there still");
     }
     REQUIRE(op.done() && flush.calls() == 1 && flush.status() != UCS_OK,
@@ -417,10 +451,10 @@ void no_stream(Session &)
     NativeStreamControl streams;
     StreamState         state;
     SocketAddress       here, there;
-    REQUIRE(!streams.look(ep.handle(), state) && !streams.end(ep.handle()) &&
+    REQUIRE(!streams.look(ep.handle(), state) && !streams.end(ep.handle(), true) &&
                 !streams.discard(ep.handle()) &&
                 !streams.addresses(ep.handle(), here, there) &&
-                streams.end_from(iface.handle(), here) == 0,
+                streams.end_from(iface.handle(), here, true) == 0,
             "self has a socket");
 }
 
@@ -446,6 +480,8 @@ std::vector<Case> stream_cases()
     const std::vector<Setting> rail = {
         {Side::Both, "UCX_TCP_MAX_POLL", "1"},
         {Side::Both, "UCX_TCP_CONN_NB", "y"}};
+    const auto told   = [](Session &s) { reset(s, true); };
+    const auto untold = [](Session &s) { reset(s, false); };
     const auto few = [](Session &s) { bound(s, false); };
     const auto own = [](Session &s) { bound(s, true); };
     Case alone{"streams.none", no_stream, nullptr};
@@ -455,6 +491,8 @@ std::vector<Case> stream_cases()
             make("streams.end.reported", ends(true), rail),
             make("streams.end.destroyed", ends(false), rail),
             make("streams.end.connecting", end_connecting, rail),
+            make("streams.end.with_link", told, rail),
+            make("streams.end.without_link", untold, rail),
             make("streams.end_from.unread", from(Moment::Unread)),
             make("streams.end_from.unread_one_event", from(Moment::Unread), rail),
             make("streams.end_from.reset", from(Moment::Reset), rail),

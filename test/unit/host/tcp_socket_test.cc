@@ -233,7 +233,7 @@ TEST(TcpSocket, WhatIsNoConnection)
     SocketAddress here, there;
     for (int fd : {static_cast<int>(datagrams), static_cast<int>(file), -1}) {
         EXPECT_FALSE(tcp_socket::look(fd, state)) << fd;
-        EXPECT_FALSE(tcp_socket::end(fd)) << fd;
+        EXPECT_FALSE(tcp_socket::end(fd, true)) << fd;
         EXPECT_FALSE(tcp_socket::discard(fd)) << fd;
         EXPECT_FALSE(tcp_socket::addresses(fd, here, there)) << fd;
     }
@@ -289,7 +289,7 @@ TEST(TcpSocket, AnEndDropsWhatHasCome)
     ASSERT_EQ(epoll_ctl(events, EPOLL_CTL_ADD, accepted, &one), 0);
     EXPECT_GT(fill(client), 0u);
     ASSERT_TRUE(becomes_true([&] { return readable(accepted); }));
-    ASSERT_TRUE(tcp_socket::end(accepted));
+    ASSERT_TRUE(tcp_socket::end(accepted, true));
     /* Whoever waits to read is woken, by that and not by an error alone. */
     ASSERT_EQ(epoll_wait(events, &one, 1, 0), 1);
     EXPECT_NE(one.events & EPOLLIN, 0u);
@@ -308,7 +308,7 @@ TEST(TcpSocket, AnEndDropsWhatHasCome)
     ASSERT_TRUE(tcp_socket::look(accepted, state));
     EXPECT_EQ(state.phase, Phase::Closed);
     EXPECT_TRUE(state.unacked.is_zero());
-    EXPECT_TRUE(tcp_socket::end(accepted)); /* once more */
+    EXPECT_TRUE(tcp_socket::end(accepted, true)); /* once more */
 }
 
 TEST(TcpSocket, AnEndDropsWhatWasToBeSent)
@@ -321,7 +321,7 @@ TEST(TcpSocket, AnEndDropsWhatWasToBeSent)
     ASSERT_TRUE(becomes_true([&] {
         return tcp_socket::look(client, state) && state.window_shut();
     }));
-    ASSERT_TRUE(tcp_socket::end(client));
+    ASSERT_TRUE(tcp_socket::end(client, true));
     EXPECT_EQ(send(client, "x", 1, MSG_NOSIGNAL), -1);
     EXPECT_EQ(errno, ECONNRESET);
     EXPECT_EQ(send(client, "x", 1, MSG_NOSIGNAL), -1);
@@ -392,22 +392,22 @@ TEST(TcpSocket, EndsThatOfTheNamedOriginAndNoOther)
         return tcp_socket::look(fd, state) && state.phase == Phase::Closed;
     };
     /* Nobody, of another set, of another port of ours, and one that we made. */
-    EXPECT_EQ(tcp_socket::end_from(events, server.at(), {4, {127, 0, 0, 2}, 1}),
+    EXPECT_EQ(tcp_socket::end_from(events, server.at(), {4, {127, 0, 0, 2}, 1}, true),
               0u);
-    EXPECT_EQ(tcp_socket::end_from(events, other.at(), here_of(elsewhere)), 0u);
-    EXPECT_EQ(tcp_socket::end_from(events, other.at(), here_of(first)), 0u);
-    EXPECT_EQ(tcp_socket::end_from(events, server.at(), other.at()), 0u);
+    EXPECT_EQ(tcp_socket::end_from(events, other.at(), here_of(elsewhere), true), 0u);
+    EXPECT_EQ(tcp_socket::end_from(events, other.at(), here_of(first), true), 0u);
+    EXPECT_EQ(tcp_socket::end_from(events, server.at(), other.at(), true), 0u);
     EXPECT_FALSE(ended(accepted_first) || ended(accepted_second) ||
                  ended(elsewhere) || ended(accepted_elsewhere));
 
-    EXPECT_EQ(tcp_socket::end_from(events, server.at(), here_of(second)), 1u);
+    EXPECT_EQ(tcp_socket::end_from(events, server.at(), here_of(second), true), 1u);
     EXPECT_TRUE(ended(accepted_second));
     EXPECT_FALSE(ended(accepted_first) || ended(elsewhere) ||
                  ended(accepted_elsewhere));
     EXPECT_TRUE(becomes_true([&] { return ended(second); }));
-    EXPECT_EQ(tcp_socket::end_from(events, server.at(), here_of(first)), 1u);
-    EXPECT_EQ(tcp_socket::end_from(others, other.at(), here_of(elsewhere)), 1u);
-    EXPECT_EQ(tcp_socket::end_from(-1, server.at(), server.at()), 0u);
+    EXPECT_EQ(tcp_socket::end_from(events, server.at(), here_of(first), true), 1u);
+    EXPECT_EQ(tcp_socket::end_from(others, other.at(), here_of(elsewhere), true), 1u);
+    EXPECT_EQ(tcp_socket::end_from(-1, server.at(), server.at(), true), 0u);
 }
 
 /* The reset of who sent comes before: what came with it could still be read. */
@@ -426,7 +426,7 @@ TEST(TcpSocket, EndsOneThatWasResetAndHasUnreadBytes)
         ASSERT_EQ(epoll_ctl(events, EPOLL_CTL_ADD, accepted, &one), 0);
         ASSERT_EQ(send(client, "abc", 3, 0), 3);
         ASSERT_TRUE(becomes_true([&] { return readable(accepted); }));
-        ASSERT_TRUE(tcp_socket::end(client));
+        ASSERT_TRUE(tcp_socket::end(client, true));
         StreamState state;
         ASSERT_TRUE(becomes_true([&] {
             return tcp_socket::look(accepted, state) &&
@@ -434,9 +434,9 @@ TEST(TcpSocket, EndsOneThatWasResetAndHasUnreadBytes)
         }));
         char bytes[3];
         ASSERT_EQ(recv(accepted, bytes, 3, MSG_PEEK | MSG_DONTWAIT), 3);
-        EXPECT_EQ(tcp_socket::end_from(events, server.at(), far), 1u);
+        EXPECT_EQ(tcp_socket::end_from(events, server.at(), far, true), 1u);
         EXPECT_LE(recv(accepted, bytes, 3, MSG_DONTWAIT), 0);
-        EXPECT_EQ(tcp_socket::end_from(events, server.at(), far), 0u);
+        EXPECT_EQ(tcp_socket::end_from(events, server.at(), far, true), 0u);
     }
 }
 

@@ -56,7 +56,7 @@ bool NativeStreamControl::addresses(uct_ep *ep, SocketAddress &here,
     return tcp_socket::addresses(socket_of(ep), here, there);
 }
 
-bool NativeStreamControl::end(uct_ep *ep)
+bool NativeStreamControl::end(uct_ep *ep, bool has_link)
 {
     const int fd = socket_of(ep);
     /* In the midst of UCX's handshake the other side's UCX would complain, and this
@@ -64,11 +64,11 @@ bool NativeStreamControl::end(uct_ep *ep)
     return fd >= 0 &&
            ucs_derived_of(ep, uct_tcp_ep_t)->conn_state ==
                UCT_TCP_EP_CONN_STATE_CONNECTED &&
-           tcp_socket::end(fd);
+           tcp_socket::end(fd, has_link);
 }
 
-unsigned NativeStreamControl::end_from(uct_iface           *iface,
-                                       const SocketAddress &far)
+unsigned NativeStreamControl::end_from(uct_iface *iface, const SocketAddress &far,
+                                       bool has_link)
 {
     SocketAddress near;
     int           events = -1;
@@ -76,7 +76,7 @@ unsigned NativeStreamControl::end_from(uct_iface           *iface,
         uct_iface_event_fd_get(iface, &events) != UCS_OK) {
         return 0;
     }
-    return tcp_socket::end_from(events, near, far);
+    return tcp_socket::end_from(events, near, far, has_link);
 }
 
 bool NativeStreamControl::discard(uct_ep *ep)

@@ -14,8 +14,9 @@ public:
     void bound(uct_ep *ep, sched::Bytes bytes) override;
     bool addresses(uct_ep *ep, SocketAddress &here,
                    SocketAddress &there) override;
-    bool end(uct_ep *ep) override;
-    unsigned end_from(uct_iface *iface, const SocketAddress &far) override;
+    bool end(uct_ep *ep, bool has_link) override;
+    unsigned end_from(uct_iface *iface, const SocketAddress &far,
+                      bool has_link) override;
     bool discard(uct_ep *ep) override;
 };
 

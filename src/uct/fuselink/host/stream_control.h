@@ -125,6 +125,11 @@ public:
      * gets a reset, if it can be reached. What was on the wire may still arrive
      * there.
      *
+     * Without a link of its NIC (`has_link`) no reset is sent, if the kernel can be had
+     * to (Linux 5.7, or CAP_NET_RAW): it would ask for the next host's hardware address
+     * in vain, and whoever connects when the link is back would wait until it asks again,
+     * for up to a second.
+     *
      * The endpoint fails at the next call on it, or the next progress of its
      * interface, through the ordinary error handler. It may be destroyed before;
      * then no handler is called, and what it had under way is completed as
@@ -137,7 +142,7 @@ public:
      * has not connected yet. The latter has sent nothing but the transport's first
      * word: just destroy it.
      */
-    virtual bool end(uct_ep *ep) = 0;
+    virtual bool end(uct_ep *ep, bool has_link) = 0;
 
     /**
      * Ends connections that `iface` has accepted and that begin at `far`, which
@@ -146,7 +151,7 @@ public:
      * /proc and a system call or two for each connection of the interface.
      *
      * Returns how many there were, 1 at most unless addresses are translated on the
-     * way. From then on none of its bytes can be written to memory: what the kernel
+     * way. A reset is sent as by end(). From then on none of its bytes can be written to memory: what the kernel
      * had received is gone, and later segments find no connection.
      *
      * - What UCX had already read: it copies puts to where they belong, and hands
@@ -165,7 +170,8 @@ public:
      * Who takes `far` out of a message makes sure that its address is one of that
      * peer: nothing else here would keep one peer from ending another's.
      */
-    virtual unsigned end_from(uct_iface *iface, const SocketAddress &far) = 0;
+    virtual unsigned end_from(uct_iface *iface, const SocketAddress &far,
+                              bool has_link) = 0;
 
     /**
      * Throws away what the connection's kernel has received and nobody has read,

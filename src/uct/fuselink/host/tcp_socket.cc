@@ -158,10 +158,15 @@ bool addresses(int fd, SocketAddress &here, SocketAddress &there)
            from_kernel(other, there) && from_kernel(own, here);
 }
 
-bool end(int fd)
+bool end(int fd, bool has_link)
 {
     if (!is_tcp(fd)) {
         return false;
+    }
+    if (!has_link) {
+        /* The reset goes there, and no further: nobody has the address. */
+        constexpr char kNowhere[] = "lo";
+        setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, kNowhere, sizeof(kNowhere));
     }
     sockaddr none{};
     none.sa_family = AF_UNSPEC;
@@ -191,14 +196,14 @@ bool discard(int fd)
     return true;
 }
 
-unsigned end_from(int epoll, const SocketAddress &near,
-                  const SocketAddress &far)
+unsigned end_from(int epoll, const SocketAddress &near, const SocketAddress &far,
+                  bool has_link)
 {
     unsigned count = 0;
     for (int fd : watched_by(epoll)) {
         SocketAddress here, there;
         if (addresses(fd, here, there) && here == near && there == far) {
-            count += end(fd);
+            count += end(fd, has_link);
         }
     }
     return count;

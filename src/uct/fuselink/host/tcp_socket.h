@@ -28,15 +28,15 @@ bool addresses(int fd, SocketAddress &here, SocketAddress &there);
 
 /** As StreamControl::end(): afterwards the socket is readable, and says that it
  *  was reset. */
-bool end(int fd);
+bool end(int fd, bool has_link);
 
 /** As StreamControl::discard(). */
 bool discard(int fd);
 
 /** As StreamControl::end_from(), for the connections that `epoll` watches and that
  *  were accepted at `near`. */
-unsigned end_from(int epoll, const SocketAddress &near,
-                  const SocketAddress &far);
+unsigned end_from(int epoll, const SocketAddress &near, const SocketAddress &far,
+                  bool has_link);
 
 /** The descriptors that an epoll set watches, by what /proc/self/fdinfo says of
  *  the set; that text. */

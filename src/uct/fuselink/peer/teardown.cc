@@ -299,7 +299,7 @@ void Teardown::close()
     close_lane_.close();
     if (left_ && channel_.ep() != nullptr) {
         /* UCX would wait for room for a word of its own. */
-        host_.streams().end(channel_.ep());
+        host_.streams().end(channel_.ep(), channel_.rail()->carrier);
     } else if (abandoned_ && channel_.ep() != nullptr) {
         /* UCX must not read them either: a put among them would be written where
          * the memory of a user was. */
@@ -347,7 +347,7 @@ void Teardown::abandon()
     if (closing_ && !channel_failure_.broken) {
         /* Nobody reads there. UCX would wait for room for a word of its own. */
         ucs_debug("fuselink: peer %016lx does not take the last word", conn_.uuid());
-        host_.streams().end(channel_.ep());
+        host_.streams().end(channel_.ep(), channel_.rail()->carrier);
     }
     closing_   = false;
     abandoned_ = true;

@@ -179,7 +179,7 @@ void RxPathEnds::end_stream(const Rail &rail, uint8_t from, Path &path)
                        record.net.bytes.begin())) {
             /* One that is not there any more, or was not accepted yet, brings
              * nothing either. */
-            host_.streams().end_from(rail.control().handle(), far);
+            host_.streams().end_from(rail.control().handle(), far, rail.carrier);
             path.ended = true;
         }
     }

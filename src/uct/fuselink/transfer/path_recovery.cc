@@ -130,7 +130,7 @@ void PathRecovery::advance(Path &path)
          * for minutes. */
         if (path.rail.traits().stream) {
             learn_address(path, ep);
-            host_.streams().end(ep);
+            host_.streams().end(ep, path.rail.carrier);
         }
         path.recovery.cancelled = cancel(ep);
         if (path.recovery.cancelled) {
@@ -419,7 +419,7 @@ void PathRecovery::cancel_in_flight(bool all)
         /* What its kernel has still to send would arrive when the wire works again,
          * and be written where a get has ended. */
         if (ends && path->rail.traits().stream) {
-            host_.streams().end(path->ep);
+            host_.streams().end(path->ep, path->rail.carrier);
         }
         path->recovery.cancelled = cancel(path->ep);
     }

@@ -171,7 +171,7 @@ void Wireup::next()
     lane_.drop_retired();
     if (ep_ != nullptr) {
         /* What its kernel has comes over the next one. */
-        host_.streams().end(ep_);
+        host_.streams().end(ep_, candidates_.at(current_).rail->carrier);
         endpoints_.destroy(ep_);
     }
     leave();
