@@ -121,7 +121,8 @@ struct Topology::Parser {
     Topology             &topology;
     std::vector<uint64_t> pcie; /* of each GPU */
     std::vector<Pair>     pairs;
-    uint64_t              switch_rate = 0, inner = 0, host = 0;
+    uint64_t              switch_rate = 0, inner = 0;
+    std::vector<uint64_t> host = std::vector<uint64_t>(kMaxSockets); /* each socket */
 
     std::string line(const std::vector<std::string> &words);
     std::string gpu_line(const std::vector<std::string> &words);
@@ -220,9 +221,17 @@ std::string Topology::Parser::link_line(const std::vector<std::string> &words)
     } else if (what == "device-memory" && rate && words.size() == 2) {
         inner = *rate;
         return "";
-    } else if (what == "host-memory" && rate && words.size() == 2) {
-        host = *rate;
-        return "";
+    } else if (what == "host-memory" && rate &&
+               (words.size() == 2 || words.size() == 3)) {
+        auto list = parse_list(words.size() == 3 ? words[1] :
+                                   "0-" + std::to_string(kMaxSockets - 1),
+                               kMaxSockets);
+        if (list) {
+            for (unsigned socket : *list) {
+                host[socket] = *rate;
+            }
+            return "";
+        }
     } else if (what == "nvlink" && rate && words.size() == 3 &&
                words[1] == "all") {
         for (unsigned a = 0; a < gpus(); ++a) {
@@ -240,8 +249,8 @@ std::string Topology::Parser::link_line(const std::vector<std::string> &words)
         }
     }
     return "accepted: pcie [GPUS] RATE, nvswitch RATE, nvlink all RATE, "
-           "nvlink GPU GPU RATE, device-memory RATE, host-memory RATE; RATE "
-           "like 12.5MB/s, 100mbit, none";
+           "nvlink GPU GPU RATE, device-memory RATE, host-memory [NODES] RATE; "
+           "RATE like 12.5MB/s, 100mbit, none";
 }
 
 std::string Topology::Parser::place_line(const std::vector<std::string> &words)
@@ -261,7 +270,7 @@ std::string Topology::Parser::place_line(const std::vector<std::string> &words)
             return "";
         }
     } else if (words[0] == "numa" && words.size() == 4) {
-        auto node = parse_number(words[1], 64);
+        auto node = parse_number(words[1], kMaxSockets);
         bool gpu  = words[2] == "gpus";
         auto list = parse_list(words[3], gpu ? gpus() : nics.size());
         if (node && list && (gpu || words[2] == "nics")) {
@@ -281,9 +290,13 @@ void Topology::build_links(const Parser &parser)
         links_.push_back({std::move(name), rate});
         return static_cast<int>(links_.size() - 1);
     };
-    host_read_  = add("host.read", parser.host);
-    host_write_ = add("host.write", parser.host);
+    host_.assign(kMaxSockets, -1);
     for (size_t i = 0; i < gpus_.size(); ++i) {
+        const auto socket = static_cast<size_t>(gpus_[i].numa);
+        if (host_[socket] < 0) {
+            host_[socket] = add("host" + std::to_string(socket) + ".memory",
+                                parser.host[socket]);
+        }
         std::string name = "gpu" + std::to_string(i);
         gpus_[i].pcie_up   = add(name + ".pcie.up", parser.pcie[i]);
         gpus_[i].pcie_down = add(name + ".pcie.down", parser.pcie[i]);
@@ -372,15 +385,15 @@ bool Topology::peers(int a, int b) const
 Route Topology::route(int from, int to, bool peer) const
 {
     Route route;
-    if (from == kHost && to == kHost) {
-        route.add(host_read_);
-        route.add(host_write_);
+    if (from == kHost && to == kHost) { /* at the first GPU's socket */
+        route.add(host(0));
+        route.add(host(0));
     } else if (from == kHost) {
-        route.add(host_read_);
+        route.add(host(to));
         route.add(gpus_[to].pcie_down);
     } else if (to == kHost) {
         route.add(gpus_[from].pcie_up);
-        route.add(host_write_);
+        route.add(host(from));
     } else if (from == to) {
         route.add(gpus_[from].inner);
     } else if (peer && direct(from, to) >= 0) {
@@ -392,8 +405,8 @@ Route Topology::route(int from, int to, bool peer) const
         route.add(gpus_[from].pcie_up);
         route.add(gpus_[to].pcie_down);
         if (!peer || !pcie_peers_) { /* through a buffer of the host */
-            route.add(host_write_);
-            route.add(host_read_);
+            route.add(host(from));
+            route.add(host(from));
         }
     }
     return route;

@@ -12,7 +12,8 @@ namespace cudasim {
 
 constexpr unsigned kMaxGpus  = 32;
 constexpr unsigned kMaxNics  = 16;
-constexpr unsigned kMaxLinks = 2 * kMaxGpus + 2 * kMaxGpus + kMaxGpus + 2 +
+constexpr unsigned kMaxSockets = 64;
+constexpr unsigned kMaxLinks   = 2 * kMaxGpus + 2 * kMaxGpus + kMaxGpus + kMaxSockets +
                                kMaxGpus * (kMaxGpus - 1);
 
 /** One direction of something that carries copies. */
@@ -21,7 +22,7 @@ struct Link {
     uint64_t    rate; /* bytes/s; 0 means without a limit */
 };
 
-/** The links that a copy occupies all at once. */
+/** The links that a copy occupies all at once; twice, one that it uses twice. */
 struct Route {
     static constexpr unsigned kMaxLength = 4;
 
@@ -74,7 +75,8 @@ public:
     /** The same for all processes that have the same file. */
     uint64_t hash() const { return hash_; }
 
-    /** From the memory of one GPU (or kHost) to another's.
+    /** From the memory of one GPU (or kHost) to another's. The host's memory is that at
+     *  the GPU's socket.
      *  @param peer may one reach the other? If not, through the host. */
     Route route(int from, int to, bool peer = true) const;
 
@@ -92,13 +94,14 @@ private:
     struct Parser;
 
     int direct(int a, int b) const { return direct_[a * kMaxGpus + b]; }
+    int host(int gpu) const { return host_[static_cast<size_t>(gpus_[gpu].numa)]; }
     void build_links(const Parser &parser);
 
     std::vector<Gpu>  gpus_;
     std::vector<Nic>  nics_;
     std::vector<Link> links_;
     std::vector<int>  direct_; /* link from one GPU to another */
-    int               host_read_ = -1, host_write_ = -1;
+    std::vector<int>  host_;   /* link of each socket's memory */
     bool              switch_     = false;
     bool              pcie_peers_ = true;
     unsigned          capability_ = 80;

@@ -143,6 +143,28 @@ TEST(Pacing, TwoCopiesShareALink)
     });
 }
 
+TEST(Pacing, BothDirectionsShareTheMemoryOfASocket)
+{
+    run("gpus 3\npcie 40MB/s\nhost-memory 20MB/s\nnuma 1 gpus 2\n", [] {
+        use(0);
+        CUdeviceptr a = gpu_memory(kSize);
+        use(1);
+        CUdeviceptr b = gpu_memory(kSize);
+        use(2);
+        CUdeviceptr c = gpu_memory(kSize);
+        CUdeviceptr x = address(host_memory(kSize));
+        CUdeviceptr y = address(host_memory(kSize));
+        CUdeviceptr z = address(host_memory(kSize));
+        within_tries([&](bool last) {
+            Timed  down(a, x, kSize), up(y, b, kSize), other(z, c, kSize);
+            double one = down.seconds(), two = up.seconds(), three = other.seconds();
+            return near(one, 2 * kSize / 20e6, 0.05, last, "down") &&
+                   near(two, 2 * kSize / 20e6, 0.05, last, "up") &&
+                   near(three, kSize / 20e6, 0.05, last, "the other socket");
+        });
+    });
+}
+
 TEST(Pacing, BothDirectionsAtOnce)
 {
     run(kNode, [] {

@@ -51,8 +51,8 @@ TEST(Topology, SwitchJoinsAll)
 {
     Topology t = parsed("gpus 3\npcie 11MB/s\nnvswitch 40MB/s\n");
     EXPECT_EQ(way(t, 0, 2), "gpu0.nvlink.out gpu2.nvlink.in");
-    EXPECT_EQ(way(t, 0, kHost), "gpu0.pcie.up host.write");
-    EXPECT_EQ(way(t, kHost, 1), "host.read gpu1.pcie.down");
+    EXPECT_EQ(way(t, 0, kHost), "gpu0.pcie.up host0.memory");
+    EXPECT_EQ(way(t, kHost, 1), "host0.memory gpu1.pcie.down");
     EXPECT_EQ(way(t, 1, 1), "gpu1.memory");
     EXPECT_EQ(t.nvlink_ends(1), (std::vector<int>{0, 2}));
     EXPECT_TRUE(t.peers(0, 1));
@@ -64,7 +64,7 @@ TEST(Topology, LinksOfTheirOwn)
     EXPECT_EQ(way(t, 0, 1), "gpu0.nvlink.gpu1");
     EXPECT_EQ(way(t, 1, 0), "gpu1.nvlink.gpu0");
     EXPECT_EQ(way(t, 0, 2),
-              "gpu0.pcie.up gpu2.pcie.down host.write host.read");
+              "gpu0.pcie.up gpu2.pcie.down host0.memory host0.memory");
     EXPECT_FALSE(t.peers(0, 2));
     EXPECT_EQ(t.nvlink_ends(0), std::vector<int>{1});
     EXPECT_TRUE(t.nvlink_ends(2).empty());
@@ -74,7 +74,21 @@ TEST(Topology, WithoutPeerAccessThroughTheHost)
 {
     Topology t = parsed("gpus 2\nnvlink all 40MB/s\n");
     EXPECT_EQ(way(t, 0, 1, false),
-              "gpu0.pcie.up gpu1.pcie.down host.write host.read");
+              "gpu0.pcie.up gpu1.pcie.down host0.memory host0.memory");
+}
+
+TEST(Topology, EachSocketHasItsMemory)
+{
+    Topology t = parsed("gpus 4\nhost-memory 1 30MB/s\nnuma 1 gpus 2-3\n");
+    EXPECT_EQ(way(t, 1, kHost), "gpu1.pcie.up host0.memory");
+    EXPECT_EQ(way(t, 2, kHost), "gpu2.pcie.up host1.memory");
+    EXPECT_EQ(way(t, kHost, 3), "host1.memory gpu3.pcie.down");
+    EXPECT_EQ(way(t, 3, 0, false),
+              "gpu3.pcie.up gpu0.pcie.down host1.memory host1.memory");
+    EXPECT_EQ(t.links()[t.route(0, kHost).links[1]].rate, 0u);
+    EXPECT_EQ(t.links()[t.route(2, kHost).links[1]].rate, 30000000u);
+    Topology all = parsed("gpus 2\nnuma 5 gpus 1\nhost-memory 20MB/s\n");
+    EXPECT_EQ(all.links()[all.route(kHost, 1).links[0]].rate, 20000000u);
 }
 
 TEST(Topology, LaterLinesWin)
@@ -94,6 +108,7 @@ TEST(Topology, ErrorsNameTheLineAndWhatIsAccepted)
     for (const char *bad :
          {"", "gpus 0", "gpus 33", "gpus 2\ngpus 2", "pcie 1MB/s\ngpus 2",
           "gpus 2\npcie", "gpus 2\npcie fast", "gpus 2\npcie 2 1MB/s",
+          "gpus 2\nhost-memory 64 1MB/s", "gpus 2\nhost-memory 0 1 1MB/s",
           "gpus 2\nnvlink 0 0 1MB/s", "gpus 2\nnvlink 0 2 1MB/s",
           "gpus 2\nmemory 1kB", "gpus 2\nlatency 5", "gpus 2\nnics 17 1mbit",
           "gpus 2\nnear 0 0", "gpus 2\nnics 1 1mbit\nnear 0 2",
