@@ -172,7 +172,7 @@ struct ChannelParts {
 /** The channel's lane from now on. As all lanes it begins with a hello, which it has
  *  taken when this returns, if it has room; `lane` does not keep it. */
 inline void begin_lane(fuselink::ControlChannel &channel, FakeLane &lane,
-                       NamedRail &rail, fuselink::ControlChannel::Limits limits =
+                       NamedRail &rail, fuselink::LaneEp::Limits limits =
                                             {0, 8192})
 {
     channel.move_to(&lane, rail.rail(), 0, limits);

@@ -40,20 +40,14 @@ ControlChannel::ControlChannel(Connection &conn, uint64_t own,
     : conn_(conn), own_(own), token_(token), timer_(timer), events_(events),
       log_(memory), puts_(memory), held_(memory)
 {
-    hook_.req.func = on_hook;
-    hook_.channel  = this;
 }
 
 /* --- the lane --- */
 
 void ControlChannel::begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
-                                const Limits &limits)
+                                const LaneEp::Limits &limits)
 {
-    count_on(&rail);
-    lane_.ep     = ep;
-    lane_.rail   = &rail;
-    lane_.remote = remote;
-    lane_.limits = limits;
+    ep_.use(ep, rail, remote, limits);
     lane_.began = ++lane_.number;
     spread(false, 0);
     rewind(resent_);
@@ -64,10 +58,10 @@ void ControlChannel::begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
 }
 
 void ControlChannel::open(uct_ep_h ep, Rail &rail, uint8_t remote,
-                          const Limits &limits)
+                          const LaneEp::Limits &limits)
 {
     begin_lane(ep, rail, remote, limits);
-    again_.lane   = lane_.number; /* the hello asks for it */
+    again_.lane      = lane_.number; /* the hello asks for it */
     again_.may_go    = false;
     lane_.for_hellos = true;
     clear(kConnecting | kWiring);
@@ -77,12 +71,9 @@ void ControlChannel::open(uct_ep_h ep, Rail &rail, uint8_t remote,
 }
 
 void ControlChannel::move_to(uct_ep_h ep, Rail &rail, uint8_t remote,
-                             const Limits &limits)
+                             const LaneEp::Limits &limits)
 {
-    if (lane_.ep != nullptr) {
-        uct_ep_pending_purge(lane_.ep, [](uct_pending_req_t *, void *) {}, nullptr);
-    }
-    hook_.queued = false;
+    ep_.stop_waiting();
     clear(kBlocked);
     begin_lane(ep, rail, remote, limits);
     lane_.for_hellos = false;
@@ -96,7 +87,7 @@ void ControlChannel::leave()
 {
     close();
     if (lane_.taken) {
-        resent_ = &lane_.rail->health.messages_resent();
+        resent_ = &rail()->health.messages_resent();
     } else if (lane_.number != 0) {
         --lane_.number; /* nothing went there: the next one may have its number */
     }
@@ -108,24 +99,7 @@ void ControlChannel::leave()
 
 void ControlChannel::close()
 {
-    count_on(nullptr);
-    lane_.ep          = nullptr;
-    hook_.queued = false;
-}
-
-/* People are told of each rail to how many peers messages go there. */
-void ControlChannel::count_on(Rail *rail)
-{
-    if (lane_.counted == rail) {
-        return;
-    }
-    if (lane_.counted != nullptr) {
-        lane_.counted->health.remove_lane();
-    }
-    if (rail != nullptr) {
-        rail->health.add_lane();
-    }
-    lane_.counted = rail;
+    ep_.close();
 }
 
 void ControlChannel::drop_all()
@@ -142,7 +116,7 @@ ucs_status_t ControlChannel::outcome(ucs_status_t status)
     if (status == UCS_ERR_NO_RESOURCE) {
         block();
     } else if (UCS_STATUS_IS_ERR(status) && !is_callers_error(status)) {
-        events_.on_lane_error(lane_.ep, status);
+        events_.on_lane_error(ep(), status);
         return conn_.failed() ? conn_.failure() : UCS_ERR_NO_RESOURCE;
     }
     return status;
@@ -154,7 +128,7 @@ void ControlChannel::lane_failed(ucs_status_t status)
     if (is_callers_error(status)) {
         conn_.fail(status); /* the next lane would say the same */
     } else {
-        events_.on_lane_error(lane_.ep, status);
+        events_.on_lane_error(ep(), status);
     }
 }
 
@@ -162,44 +136,21 @@ void ControlChannel::lane_failed(ucs_status_t status)
 void ControlChannel::block()
 {
     set(kBlocked);
-    if (hook_.queued || has(kFailed | kConnecting)) {
+    if (ep_.waits() || has(kFailed | kConnecting)) {
         return; /* it is on the queue of the lane, or of the one before */
     }
-    hook_.queued = true;
-    if (hook_.running) {
-        return; /* stays where it is: a rail's queue must not get it twice */
-    }
-    if (uct_ep_pending_add(lane_.ep, &hook_.req, 0) != UCS_OK) {
-        /* Nothing will tell us: the lane is free, but what it needs to send
-         * (buffers of the whole rail) is not. Asking again at once would be
-         * a loop without end. */
-        hook_.queued = false;
-        look_later();
+    if (!ep_.wait()) {
+        look_later(); /* asking again at once would be a loop without end */
     }
 }
 
-/* A stream takes nobody onto its queue who need not wait. */
 bool ControlChannel::is_through()
 {
-    if (hook_.queued || hook_.running) {
-        return false;
+    const bool through = ep_.is_through();
+    if (ep_.waits()) {
+        set(kBlocked);
     }
-    if (uct_ep_pending_add(lane_.ep, &hook_.req, 0) != UCS_OK) {
-        return true;
-    }
-    hook_.queued = true;
-    set(kBlocked);
-    return false;
-}
-
-ucs_status_t ControlChannel::on_hook(uct_pending_req_t *req)
-{
-    Hook *hook    = reinterpret_cast<Hook *>(req);
-    hook->queued  = false;
-    hook->running = true;
-    hook->channel->room();
-    hook->running = false;
-    return hook->queued ? UCS_ERR_NO_RESOURCE : UCS_OK;
+    return through;
 }
 
 void ControlChannel::room()
@@ -293,18 +244,18 @@ ucs_status_t ControlChannel::give(uct_ep_h ep, MessageLog::Record &record,
                                   MessagePin *pin)
 {
     char *bytes = record.bytes();
-    if (record.length <= lane_.limits.am_short) {
+    if (record.length <= ep_.limits().am_short) {
         uint64_t first;
         memcpy(&first, bytes, sizeof(first));
         return uct_ep_am_short(ep, record.am_id, first, bytes + sizeof(first),
                                record.length - sizeof(first));
     }
-    if (record.length <= lane_.limits.am_bcopy) {
+    if (record.length <= ep_.limits().am_bcopy) {
         Bytes   message{bytes, record.length};
         ssize_t sent = uct_ep_am_bcopy(ep, record.am_id, pack_bytes, &message, 0);
         return sent >= 0 ? UCS_OK : static_cast<ucs_status_t>(sent);
     }
-    if (pin == nullptr && lane_.rail->traits().stream) {
+    if (pin == nullptr && rail()->traits().stream) {
         pin = &pin_;
     }
     if (pin != nullptr && pin->held) {
@@ -336,7 +287,7 @@ bool ControlChannel::send_next()
     if (ucs_unlikely(spreads_) && give_aside(record)) {
         return true;
     }
-    ucs_status_t status = give(lane_.ep, record, nullptr);
+    ucs_status_t status = give(ep(), record, nullptr);
     if (ucs_likely(status == UCS_OK)) {
         order_.tell();
         log_.note_sent();
@@ -387,7 +338,7 @@ void ControlChannel::rewind(Count *broke)
 
 void ControlChannel::resend(Count &broke)
 {
-    if (beside_.open && lane_.ep != nullptr && !has(kConnecting | kFailed)) {
+    if (beside_.open && ep() != nullptr && !has(kConnecting | kFailed)) {
         /* What others bring late is known by that, when numbers have had their turn. */
         ++lane_.number;
         rewind(&broke);
@@ -402,9 +353,9 @@ bool ControlChannel::gather()
     if (beside_.open) {
         rewind(resent_);
     }
-    while (gathers_ && log_.unsent() && lane_.ep != nullptr && send_next()) {
+    while (gathers_ && log_.unsent() && ep() != nullptr && send_next()) {
     }
-    return !gathers_ || !log_.unsent() || lane_.ep == nullptr;
+    return !gathers_ || !log_.unsent() || ep() == nullptr;
 }
 
 ssize_t ControlChannel::am_bcopy(uint8_t id, uct_pack_callback_t pack, void *arg,
@@ -494,7 +445,7 @@ void ControlChannel::send_first(std::vector<uint8_t> message)
 bool ControlChannel::send_hello()
 {
     refresh(kControl, reinterpret_cast<char *>(hello_.data()));
-    if (!try_send(lane_.ep, hello_.data(), hello_.size())) {
+    if (!try_send(ep(), hello_.data(), hello_.size())) {
         block();
         return false;
     }
@@ -516,7 +467,7 @@ bool ControlChannel::send_seen()
         message.header.asks  = questions_.next_number();
     }
     stamp(&message);
-    if (!try_send(lane_.ep, &message, sizeof(message))) {
+    if (!try_send(ep(), &message, sizeof(message))) {
         block();
         return false;
     }
@@ -539,7 +490,7 @@ bool ControlChannel::send_put()
     stamp(record.bytes());
     auto *header   = reinterpret_cast<wire::ControlHeader *>(record.bytes());
     header->number = record.number;
-    if (!try_send(lane_.ep, record.bytes(), record.length)) {
+    if (!try_send(ep(), record.bytes(), record.length)) {
         block();
         return false;
     }
@@ -655,7 +606,7 @@ void ControlChannel::acknowledged(wire::MessageNumber seen)
     if (ucs_unlikely(beside_.open)) {
         beside_.open = wire::message_distance(beside_.last, seen) >= 0;
     }
-    if (ucs_unlikely(has(kUnseen)) && log_.has_room(lane_.limits.am_bcopy)) {
+    if (ucs_unlikely(has(kUnseen)) && log_.has_room(ep_.limits().am_bcopy)) {
         clear(kUnseen);
         look_later();
     }

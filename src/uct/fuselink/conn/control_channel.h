@@ -3,12 +3,12 @@
 #define FUSELINK_CONN_CONTROL_CHANNEL_H
 
 #include "../rail/lanes.h"
-#include "../rail/rail.h"
 #include "../ucx.h"
 #include "../wire/messages.h"
 #include "connection.h"
 #include "control_queue.h"
 #include "held_messages.h"
+#include "lane_ep.h"
 #include "message_log.h"
 #include "message_order.h"
 #include "message_pins.h"
@@ -49,7 +49,8 @@ namespace fuselink {
  * One thread at a time (the worker's).
  */
 class ControlChannel final : private SeenTimer::Client,
-                             private MessagePins::Client {
+                             private MessagePins::Client,
+                             private LaneEp::Waiter {
 public:
     /** What the lane tells of. Called from inside of its methods. */
     class Events : public LaneOwner {
@@ -75,30 +76,12 @@ public:
         kPutsAgain  = 256, /* puts of the NIC of an earlier lane are not done */
     };
 
-    /** What one message may have on a lane, bytes; see uct_iface_attr_t. */
-    struct Limits {
-        size_t am_short;
-        size_t am_bcopy;
-    };
-
-    static Limits limits_of(const UctIface &iface)
-    {
-        const auto &attr = iface.attr();
-        return {attr.cap.flags & UCT_IFACE_FLAG_AM_SHORT ?
-                    attr.cap.am.max_short : 0,
-                attr.cap.am.max_bcopy};
-    }
-
     /** @param own   the identity of this interface
      *  @param token what the peer is to call this connection; kNoToken: nothing
      *  The others outlive this. */
     ControlChannel(Connection &conn, uint64_t own, wire::Token token,
                    MessageMemory &memory, SeenTimer &timer, Events &events);
-    ~ControlChannel()
-    {
-        timer_.forget(*this);
-        count_on(nullptr);
-    }
+    ~ControlChannel() { timer_.forget(*this); }
     ControlChannel(const ControlChannel &)            = delete;
     ControlChannel &operator=(const ControlChannel &) = delete;
 
@@ -129,25 +112,25 @@ public:
 
     /* The lane: an endpoint, null if there is none, of a rail of ours, which is
      * the last one then, to the peer's rail of a number. */
-    uct_ep_h ep() const { return lane_.ep; }
-    Rail    *rail() const { return lane_.rail; }
-    uint8_t  remote() const { return lane_.remote; }
+    uct_ep_h ep() const { return ep_.handle(); }
+    Rail    *rail() const { return ep_.rail(); }
+    uint8_t  remote() const { return ep_.remote(); }
     /** Has one, or will have one soon. */
-    bool     connected() const { return lane_.ep != nullptr || has(kConnecting); }
+    bool     connected() const { return ep() != nullptr || has(kConnecting); }
     /** Nothing to other peers goes over the lane's end: dc has one for all. */
     bool     has_own_end() const
     {
-        return lane_.rail->by_ep() || !lane_.rail->reads();
+        return rail()->by_ep() || !rail()->reads();
     }
     /** It has an endpoint that does no more than messages. */
-    bool     for_hellos() const { return lane_.rail->by_ep() && lane_.for_hellos; }
+    bool     for_hellos() const { return rail()->by_ep() && lane_.for_hellos; }
 
     /** The lane is one on which hellos go. Where that is not the rail's best,
      *  users wait: kWiring. */
-    void open(uct_ep_h ep, Rail &rail, uint8_t remote, const Limits &limits);
+    void open(uct_ep_h ep, Rail &rail, uint8_t remote, const LaneEp::Limits &limits);
     /** It is an endpoint of its own. What waits on the one before for room is
      *  forgotten. */
-    void move_to(uct_ep_h ep, Rail &rail, uint8_t remote, const Limits &limits);
+    void move_to(uct_ep_h ep, Rail &rail, uint8_t remote, const LaneEp::Limits &limits);
     /** It is no more, and there will be another. */
     void leave();
     /** It is no more. */
@@ -221,7 +204,7 @@ public:
     bool take_unfenced()
     {
         const bool unfenced = lane_.unfenced;
-        lane_.unfenced           = false;
+        lane_.unfenced      = false;
         return unfenced;
     }
 
@@ -346,25 +329,13 @@ public:
     uint64_t resent() const { return log_.resent(); }
 
 private:
-    struct Hook { /* our request on the lane's pending queue */
-        uct_pending_req_t req; /* first: UCX gives back a pointer to it */
-        ControlChannel   *channel;
-        bool              queued  = false;
-        bool              running = false; /* inside on_hook() */
-    };
-
     struct Lane {
-        uct_ep_h ep      = nullptr;
-        Rail    *rail    = nullptr;
-        Rail    *counted = nullptr; /* where people are told of it */
-        Limits   limits{};
-        uint8_t  remote = 0; /* rail of the peer's */
-        uint8_t  number = 0; /* on messages */
-        uint8_t  began  = 0; /* its first */
-        bool     for_hellos = false;
-        bool     unflushed  = false;
-        bool     unfenced   = false;
-        bool     taken      = false; /* something */
+        uint8_t number = 0; /* on messages */
+        uint8_t began  = 0; /* its first */
+        bool    for_hellos = false;
+        bool    unflushed  = false;
+        bool    unfenced   = false;
+        bool    taken      = false; /* something */
     };
     /* Puts of the NIC of an earlier lane. */
     struct Again {
@@ -386,8 +357,7 @@ private:
     };
 
     void begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
-                    const Limits &limits);
-    void count_on(Rail *rail);
+                    const LaneEp::Limits &limits);
     void block();
     void room();
     void append(const void *head, size_t head_length, const void *body,
@@ -395,7 +365,7 @@ private:
     void committed();
     void note_full()
     {
-        if (ucs_unlikely(!log_.has_room(lane_.limits.am_bcopy))) {
+        if (ucs_unlikely(!log_.has_room(ep_.limits().am_bcopy))) {
             set(kUnseen);
         }
     }
@@ -434,9 +404,8 @@ private:
     void lane_failed(ucs_status_t status);
 
     void tell_seen() override;
+    void on_lane_room() override { room(); }
     void on_unpinned(wire::MessageNumber seen) override { acknowledged(seen); }
-
-    static ucs_status_t on_hook(uct_pending_req_t *req);
 
     Connection       &conn_;
     const uint64_t    own_;
@@ -444,6 +413,7 @@ private:
     SeenTimer        &timer_;
     Events           &events_;
     unsigned          obstacles_  = 0;
+    LaneEp            ep_{*this};
     Lane              lane_;
     Count            *resent_     = nullptr; /* of the rail that broke last */
     wire::Token       peer_token_ = wire::kNoToken;
@@ -452,7 +422,6 @@ private:
     Telling           telling_;
     Questions         questions_;
     Again             again_;
-    Hook              hook_{};
     MessageLog        log_;
     PutLog            puts_;
     MessageOrder      order_;
@@ -496,11 +465,11 @@ inline void ControlChannel::am_short(uint8_t id, uint64_t header,
         }
         constexpr uint8_t kUser = static_cast<uint8_t>(wire::RailAm::User);
         const bool        goes  = !log_.unsent() && !draining_ && !spreads_ &&
-                           size <= lane_.limits.am_short &&
+                           size <= ep_.limits().am_short &&
                            !has(kBlocked | kConnecting | kFailed);
         log_.commit(kUser, size);
         if (ucs_likely(goes &&
-                       uct_ep_am_short(lane_.ep, kUser, first, bytes + sizeof(own),
+                       uct_ep_am_short(ep(), kUser, first, bytes + sizeof(own),
                                        static_cast<unsigned>(
                                            size - sizeof(own))) == UCS_OK)) {
             order_.tell();

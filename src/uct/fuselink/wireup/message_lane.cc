@@ -195,7 +195,7 @@ void MessageLane::settled()
     const auto stays = std::exchange(stays_, std::nullopt);
     if (pair_ && pair_->ready()) {
         channel_.move_to(pair_->ep(), pair_->rail(), pair_->remote().index,
-                         ControlChannel::limits_of(pair_->rail().control()));
+                         LaneEp::limits_of(pair_->rail().control()));
     } else if (stays) {
         decline(stays->first, stays->second); /* it waits for a question */
     }

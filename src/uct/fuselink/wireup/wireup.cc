@@ -140,7 +140,7 @@ void Wireup::use(uct_ep_h ep, sched::Nanos since)
     ep_      = ep;
     contact_.begin(since);
     channel_.open(ep, *candidate.rail, candidate.remote.index,
-                  ControlChannel::limits_of(candidate.rail->hello()));
+                  LaneEp::limits_of(candidate.rail->hello()));
     say_hello();
     if (!is_unanswered() || (loss_.since == sched::Nanos() &&
                              candidates_.order().next() == candidates_.size())) {
