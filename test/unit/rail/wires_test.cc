@@ -105,6 +105,18 @@ TEST(Wires, WithoutABoardEachKnowsItsOwn)
     EXPECT_FALSE(of_other.evidence.silent());
 }
 
+TEST(Wires, ARailIsNewAsLongAsItsLastConnection)
+{
+    Wires wires;
+    EXPECT_FALSE(wires.is_new(1, at(0)));
+    wires.note_new(1, at(0));
+    EXPECT_TRUE(wires.is_new(1, at(499)));
+    EXPECT_FALSE(wires.is_new(1, at(500)));
+    EXPECT_FALSE(wires.is_new(0, at(1))) << "it is another";
+    wires.note_new(1, at(600));
+    EXPECT_TRUE(wires.is_new(1, at(1000)));
+}
+
 /* A queue pair waits: is it alone with that? */
 class DoubtTest : public WiresTest {
 protected:

@@ -24,8 +24,6 @@ struct StreamWatch {
     /** So long nothing of it may end before its kernel is asked: looking costs two
      *  system calls. */
     static constexpr sched::Nanos kPatience = sched::Nanos::millis(8);
-    /** For so long it is new: queues fill that it has not met. */
-    static constexpr sched::Nanos kNew = sched::Nanos::millis(500);
     /** For the other kernel to answer a connection: Linux asks again after a second. */
     static constexpr sched::Nanos kUnanswered = sched::Nanos::millis(1500);
 
@@ -34,7 +32,6 @@ struct StreamWatch {
     {
         if (done != done_ || !waits || is_new()) {
             done_at    = done != done_ && !is_new() ? now : done_at;
-            since      = is_new() ? now : since;
             began      = now;
             done_      = done;
             waits_from = now;
@@ -79,7 +76,6 @@ struct StreamWatch {
     sched::Nanos      acked_at;   /* by the other kernel, when that was asked */
     sched::Nanos      looked_at;  /* it was asked */
     sched::Nanos      done_at;    /* something ended */
-    sched::Nanos      since;      /* it is watched: about as long as it is there */
     sched::Nanos      began;      /* to wait for the next */
     sched::Nanos      waits_from; /* the same, or nothing could be silent by then */
     sched::Nanos      probed_at;

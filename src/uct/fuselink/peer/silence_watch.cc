@@ -225,8 +225,17 @@ bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
             rail.traits().stream ? nullptr : &lane_.check, rail.index(),
             channel_.remote(), false, {}};
     note_answers(lane, now);
-    lane.asked = lane_.watch.note(watches_lane(), channel_.acknowledged(), now);
+    lane.asked = note(lane, watches_lane(), channel_.acknowledged(), now);
     return true;
+}
+
+/* True if its kernel is to be asked. */
+bool SilenceWatch::note(const Stream &stream, bool waits, uint64_t done, sched::Nanos now)
+{
+    if (ucs_unlikely(stream.watch->is_new())) {
+        rails_.wires().note_new(stream.own, now);
+    }
+    return stream.watch->note(waits, done, now);
 }
 
 /* Something was sent on it that nobody may have received. */
@@ -284,7 +293,7 @@ bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
               path.remote.index, false, {}};
     note_answers(stream, now);
     own.watch.echo.look(now, own.posted, own.ends);
-    stream.asked = own.watch.note(watches(path), own.ends, now);
+    stream.asked = note(stream, watches(path), own.ends, now);
     return true;
 }
 
@@ -466,8 +475,7 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     view.in_flight     = state.segments != 0;
     /* Linux: tcp_rcv_established(), __tcp_ack_snd_check(). */
     view.much          = state.in_flight().count() > state.mss;
-    view.first         = state.acked == 0 ||
-                         now - stream.watch->since < StreamWatch::kNew;
+    view.first         = state.acked == 0 || rails_.wires().is_new(stream.own, now);
     view.acked_at      = stream.watch->acked_at;
     view.asked_at      = stream.path == nullptr ? stream.watch->probed_at : sched::Nanos();
     view.sent_at       = now - state.since_sent;
@@ -523,15 +531,24 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
         rails_.wires().may_be_silent(*stream.wire, now)) {
         rails_.wires().proved_silent(*stream.wire, now); /* for all on it */
     }
-    if (stream.path == nullptr &&
-        (dead || stream.watch->clock.silence() >
-                     sched::StallClock::longest(view))) {
+    if (stream.path == nullptr && (dead || is_useless(stream, view))) {
         wireup_.on_silent();
     } else if (stream.path != nullptr && dead) {
         bulk_.on_silent(*stream.path);
     } else {
         probe(stream, all, count, now);
     }
+}
+
+/* A lane moves without proof. Where others are acknowledged over the wire it waits for the
+ * kernel, which sends again what was lost: what it has sent may be behind what others have,
+ * in a queue that it did not know. */
+bool SilenceWatch::is_useless(const Stream &lane, const sched::StallView &view)
+{
+    const sched::Nanos silence = lane.watch->clock.silence();
+    const bool         works   = view.pair_acked_at >= view.now - silence / 2;
+    return silence > std::max(sched::StallClock::longest(view),
+                              works ? sched::StallClock::kTwoTake : sched::Nanos());
 }
 
 /* Only what was asked, or ends by itself, can be silent. */

@@ -103,7 +103,9 @@ private:
     }
     size_t find_streams(Stream *streams, sched::Nanos now);
     bool   find_lane(Stream &lane, sched::Nanos now);
+    bool   note(const Stream &stream, bool waits, uint64_t done, sched::Nanos now);
     bool   watches(const Path &path) const;
+    static bool is_useless(const Stream &lane, const sched::StallView &view);
     /* Also while a queue pair is made for it, which is tried by a write to the other
      * NIC: nothing of ours need be under way. */
     bool   watches_lane() const

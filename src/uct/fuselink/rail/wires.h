@@ -10,6 +10,7 @@
 #include "../wire/address.h"
 #include "rail.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -195,6 +196,15 @@ public:
      *  at once. */
     sched::Nanos slack(sched::Nanos now) const { return slack_.at(now); }
 
+    /** A connection over that rail of ours is watched from now on. */
+    void note_new(uint8_t rail, sched::Nanos now) { newest_[rail] = now; }
+    /** Some of its connections are so new that queues may fill which no other has met, either:
+     *  who is older may have said nothing since. */
+    bool is_new(uint8_t rail, sched::Nanos now) const
+    {
+        return newest_[rail] != sched::Nanos() && now - newest_[rail] < kNew;
+    }
+
     /** One that is silent since not long ago, or is not any more; null if that was
      *  all. */
     Wire *take_changed()
@@ -210,6 +220,7 @@ public:
 
     /** Something has come then, over a stream. */
     static constexpr sched::Nanos kLately = sched::Nanos::millis(17);
+    static constexpr sched::Nanos kNew    = sched::Nanos::millis(500);
 
 private:
     /* Not each acknowledgement is told, */
@@ -240,6 +251,7 @@ private:
     }
 
     std::map<Key, Wire> wires_;
+    std::array<sched::Nanos, wire::kMaxRails> newest_{}; /* of each rail; 0: none */
     std::vector<Wire *> changed_, doubtful_;
     sched::Slack        slack_;
     std::optional<BoardWires> news_; /* without a board there are none */

@@ -28,8 +28,8 @@ struct StallView {
     unsigned probes = 0;        /* of a shut window, not answered yet */
     bool     carrier = true;    /* of the NIC here */
     bool     drops   = false;   /* packets, all the time, as was found out before */
-    bool     first   = false;   /* nothing that it has sent was ever acknowledged, or that is
-                                   not long ago */
+    bool     first   = false;   /* nothing that it has sent was ever acknowledged, or others of
+                                   its NIC are so new */
 
     /* A probe of the caller's between the same two NICs; and a question over this
      * connection, which the peer's program answers when it reads it. */
@@ -53,7 +53,7 @@ struct StallView {
  * - It has lasted for the deadline: 25 ms and a tick, or three round trips and four
  *   deviations where that is more, as in deep queues (and longer where this process was wrong
  *   not long ago, see Slack); or 200 ms for the first data and in the first half of a
- *   second, whose round trips nobody has measured: they may meet queues on either way that
+ *   second of any connection of that NIC, whose round trips nobody has measured: they may meet queues on either way that
  *   were not there when the kernels connected. The kernel's instants are true to a tick
  *   of 1 to 10 ms and waver by as much, so that an acknowledgement is new only if it
  *   is a tick later than the last one, and much shorter deadlines would measure ticks.
