@@ -129,6 +129,8 @@ struct Topology::Parser {
     std::string link_line(const std::vector<std::string> &words);
     std::string place_line(const std::vector<std::string> &words);
     unsigned    gpus() const { return topology.gpus_.size(); }
+    static bool set_rates(const std::vector<std::string> &words, uint64_t rate,
+                          std::vector<uint64_t> &rates);
 };
 
 /* The empty string, or what is accepted. */
@@ -201,19 +203,30 @@ std::string Topology::Parser::gpu_line(const std::vector<std::string> &words)
     return "";
 }
 
+/* "WHAT RATE" or "WHAT LIST RATE": of all, or of those. */
+bool Topology::Parser::set_rates(const std::vector<std::string> &words, uint64_t rate,
+                                 std::vector<uint64_t> &rates)
+{
+    if (words.size() == 2) {
+        rates.assign(rates.size(), rate);
+        return true;
+    }
+    auto list = words.size() == 3 ? parse_list(words[1], rates.size()) : std::nullopt;
+    if (!list) {
+        return false;
+    }
+    for (unsigned i : *list) {
+        rates[i] = rate;
+    }
+    return true;
+}
+
 std::string Topology::Parser::link_line(const std::vector<std::string> &words)
 {
     const std::string &what = words[0];
     auto               rate = parse_rate(words.back());
-    if (what == "pcie" && rate && (words.size() == 2 || words.size() == 3)) {
-        auto list = parse_list(words.size() == 3 ? words[1] :
-                                   "0-" + std::to_string(gpus() - 1), gpus());
-        if (list) {
-            for (unsigned gpu : *list) {
-                pcie[gpu] = *rate;
-            }
-            return "";
-        }
+    if (what == "pcie" && rate && set_rates(words, *rate, pcie)) {
+        return "";
     } else if (what == "nvswitch" && rate && words.size() == 2) {
         topology.switch_ = true;
         switch_rate      = *rate;
@@ -221,17 +234,8 @@ std::string Topology::Parser::link_line(const std::vector<std::string> &words)
     } else if (what == "device-memory" && rate && words.size() == 2) {
         inner = *rate;
         return "";
-    } else if (what == "host-memory" && rate &&
-               (words.size() == 2 || words.size() == 3)) {
-        auto list = parse_list(words.size() == 3 ? words[1] :
-                                   "0-" + std::to_string(kMaxSockets - 1),
-                               kMaxSockets);
-        if (list) {
-            for (unsigned socket : *list) {
-                host[socket] = *rate;
-            }
-            return "";
-        }
+    } else if (what == "host-memory" && rate && set_rates(words, *rate, host)) {
+        return "";
     } else if (what == "nvlink" && rate && words.size() == 3 &&
                words[1] == "all") {
         for (unsigned a = 0; a < gpus(); ++a) {

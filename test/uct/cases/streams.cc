@@ -54,6 +54,27 @@ public:
         return state;
     }
 
+    /* Where the connection begins here, and the same of the other side. */
+    SocketAddress here()
+    {
+        SocketAddress here, there;
+        REQUIRE(streams_.addresses(ep_->handle(), here, there), "no addresses");
+        return here;
+    }
+    void tell(const SocketAddress &here)
+    {
+        const auto *bytes = reinterpret_cast<const uint8_t *>(&here);
+        channel_.send({bytes, bytes + sizeof(here)});
+    }
+    SocketAddress told()
+    {
+        const Bytes   said = channel_.receive();
+        SocketAddress far;
+        REQUIRE(said.size() == sizeof(far), "%zu bytes", said.size());
+        memcpy(static_cast<void *>(&far), said.data(), sizeof(far));
+        return far;
+    }
+
     /* Progresses until the other side has said something, and is there too. */
     void meet() { worker_.meet(channel_, ++mark_); }
     /* Does not progress meanwhile. */
@@ -276,22 +297,16 @@ void reset(Session &session, bool has_link)
         side.connect();
         side.put(8);
         side.meet();
-        SocketAddress here, there;
-        REQUIRE(side.streams().addresses(side.ep().handle(), here, there),
-                "no addresses");
-        const auto *bytes = reinterpret_cast<const uint8_t *>(&here);
+        const SocketAddress here = side.here();
         REQUIRE(side.streams().end(side.ep().handle(), has_link), "no socket");
         side.disconnect();
-        side.channel().send({bytes, bytes + sizeof(here)});
+        side.tell(here);
         side.meet();
         return;
     }
     side.meet();
     side.meet();
-    const Bytes   said = side.channel().receive();
-    SocketAddress far;
-    REQUIRE(said.size() == sizeof(far), "%zu bytes", said.size());
-    memcpy(static_cast<void *>(&far), said.data(), sizeof(far));
+    const SocketAddress far = side.told();
     for (int i = 0; i < 1000; ++i) {
         side.worker().progress();
     }
@@ -314,10 +329,7 @@ void end_from(Session &session, Moment moment)
         side.meet();
         side.connect();
         side.put(8);
-        SocketAddress here, there;
-        REQUIRE(side.streams().addresses(side.ep().handle(), here, there),
-                "no addresses");
-        const auto *bytes = reinterpret_cast<const uint8_t *>(&here);
+        const SocketAddress here = side.here();
         side.meet();
         Op op;
         side.ep().put_zcopy(memory.iov(0, length), side.remote(), 0, &op);
@@ -330,7 +342,7 @@ void end_from(Session &session, Moment moment)
         if (moment == Moment::Reset) { /* and has it still when it hears of that */
             REQUIRE(side.streams().end(side.ep().handle(), true), "no socket");
         }
-        side.channel().send({bytes, bytes + sizeof(here)});
+        side.tell(here);
         side.worker().until([&] { return side.failed(); },
                             "the end of the connection");
         side.disconnect();
@@ -350,10 +362,7 @@ void end_from(Session &session, Moment moment)
         side.worker().until([&] { return memory.data()[kArea] != 0; },
                             "some of the put");
     }
-    const Bytes said = side.channel().receive();
-    SocketAddress far;
-    REQUIRE(said.size() == sizeof(far), "%zu bytes", said.size());
-    memcpy(static_cast<void *>(&far), said.data(), sizeof(far));
+    const SocketAddress far = side.told();
     SocketAddress none = far;
     ++none.port;
     REQUIRE(side.streams().end_from(side.iface().handle(), none, true) == 0,
@@ -388,13 +397,11 @@ void both_ways(Session &session)
         side.put(8);
     }
     side.meet();
-    SocketAddress here, there, far;
+    SocketAddress here, there;
     REQUIRE(side.streams().addresses(side.ep().handle(), here, there),
             "no addresses");
-    const auto *bytes = reinterpret_cast<const uint8_t *>(&here);
-    side.channel().send({bytes, bytes + sizeof(here)});
-    const Bytes said = side.channel().receive();
-    memcpy(static_cast<void *>(&far), said.data(), sizeof(far));
+    side.tell(here);
+    const SocketAddress far = side.told();
     REQUIRE(there == far, "two connections");
     Op             op, flush;
     const uint64_t before = side.state().received;
