@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <atomic>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -174,6 +175,39 @@ int route_ifindex(uint8_t family, const std::array<uint8_t, 16> &address)
         }
     }
     return 0;
+}
+
+void introduce(int ifindex, const std::array<uint8_t, 16> &ipv4)
+{
+    /* TEST-NET-1 (RFC 5737), which is nobody's. Each time another address: for those that
+     * it asks for already, the kernel does not ask again for a second. */
+    constexpr uint32_t           kNobodys = 0xc0000200;
+    static std::atomic<uint32_t> turn{static_cast<uint32_t>(getpid())};
+    sockaddr_in                  to{};
+    to.sin_family      = AF_INET;
+    to.sin_port        = htons(9); /* discard */
+    to.sin_addr.s_addr = htonl(kNobodys + 1 + turn++ % 64);
+
+    Socket    socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    const int hops = 1; /* should a router answer for that address */
+    setsockopt(socket.fd(), IPPROTO_IP, IP_TTL, &hops, sizeof(hops));
+
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(in_pktinfo))] = {};
+    msghdr                message{};
+    message.msg_name       = &to;
+    message.msg_namelen    = sizeof(to);
+    message.msg_control    = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr *header        = CMSG_FIRSTHDR(&message);
+    header->cmsg_level     = IPPROTO_IP;
+    header->cmsg_type      = IP_PKTINFO;
+    header->cmsg_len       = CMSG_LEN(sizeof(in_pktinfo));
+    in_pktinfo from{};
+    from.ipi_ifindex = ifindex;
+    memcpy(&from.ipi_spec_dst, ipv4.data(), sizeof(from.ipi_spec_dst));
+    memcpy(CMSG_DATA(header), &from, sizeof(from));
+    /* By no router: what no network of the interface has is then taken to be there. */
+    sendmsg(socket.fd(), &message, MSG_DONTROUTE | MSG_NOSIGNAL);
 }
 
 bool is_loopback(int ifindex)

@@ -39,6 +39,18 @@ bool is_loopback(int ifindex);
  *  interfaces, and where /sys does not say. */
 bool is_inner_bridge(const std::string &device);
 
+/**
+ * Has the kernel ask the hosts of the interface's network (ARP) for an address that
+ * nobody has. Those that ask for this one, `ipv4`, take its hardware address from that
+ * question, and what waits there for it goes out. The kernel of a NIC whose cable was
+ * pulled while it sent does ask: once a second, also when the cable is back, and nobody
+ * may tell it to do so at once but one whom it asks for.
+ *
+ * No privilege is needed. Of no use, and no harm, where hosts answer to none but their own
+ * network's addresses (arp_ignore), or there is no such asking. Four system calls.
+ */
+void introduce(int ifindex, const std::array<uint8_t, 16> &ipv4);
+
 /** The network interfaces behind an RDMA port named as UCX does (mlx5_0:1);
  *  none if it is no such port, or one of InfiniBand. */
 std::vector<std::string> rdma_netdevs(const std::string &port);

@@ -64,7 +64,7 @@ stream_until() {
 
 # Bytes that have come so far, as the receiving program sees it.
 arrived() {
-    awk '/^BENCH-AT [0-9.]+ [0-9]+$/ { n = $3 } END { print n + 0 }' \
+    awk '/^BENCH-AT [0-9.]+ [0-9]+$/ { n = $3 } END { printf "%.0f\n", n }' \
         "$work/stream.out"
 }
 
@@ -81,7 +81,7 @@ moves() {
 
 # received NIC: bytes of both hosts.
 received() {
-    "$cluster" counters | awk -v nic="$1" '$2 == nic { n += $4 } END { print n }'
+    "$cluster" counters | awk -v nic="$1" '$2 == nic { n += $4 } END { printf "%.0f\n", n }'
 }
 
 # carried_by MB NIC...: while so much arrives, these NICs carry it, each at least half
@@ -138,6 +138,37 @@ cables_three() {
     local status=$?
     printf '%s\n' "host0 0 speaking" "host1 1 up" "host0 2 speaking" |
         "$cluster" nic - >/dev/null
+    end_stream && return "$status"
+}
+
+# kernels_ask_after SECONDS: before a kernel asks again where another host is, or whether
+# it is there yet. 1 is the default.
+kernels_ask_after() {
+    local host
+    for host in host0 host1; do
+        "$cluster" exec "$host" sh -c "
+            for nic in nic0 nic1 nic2 nic3; do
+                cd /proc/sys/net/ipv4/neigh/\$nic &&
+                    echo $(($1 * 1000)) >retrans_time_ms &&
+                    echo $(($1 * 5)) >delay_first_probe_time &&
+                    echo $(($1 * 30000)) >base_reachable_time_ms || exit
+            done" || return
+    done
+}
+
+# A cable is pulled at the host that sends: its kernel writes on for a moment, and asks then
+# where the other host is, in vain and not again before the test is over. So the others tell
+# it when the cable is back.
+cables_out_for_a_moment() {
+    local nic status=0
+    kernels_ask_after 600 && start_stream --alltoallv --size 65536 || status=1
+    for nic in 1 2 3; do
+        ((status == 0)) || break
+        "$cluster" nic host0 $nic down && moves 20 && plug up host0 nic$nic || status=1
+        "$cluster" nic host0 $nic up
+    done
+    ((status != 0)) || carried_by 50 nic0 nic1 nic2 nic3 || status=1
+    kernels_ask_after 1
     end_stream && return "$status"
 }
 

@@ -22,13 +22,16 @@ struct Nic {
     bool        mute  = false; /* nothing gets out, and nobody says so */
     bool        deaf  = false; /* nothing gets in, the same */
     bool        plugged = true; /* else both, and its own kernel says so */
+    bool        seeks   = false; /* its kernel asks where the others are: nothing gets out */
     unsigned    queue_pairs = 0; /* that exist */
     unsigned    most_queue_pairs = 1u << 16;
 
     /* When what is queued will be through. */
     Instant out_free = 0, in_free = 0;
 
-    bool sends() const { return plugged && !mute; }
+    Instant pulled_at = 0; /* when it was last unplugged */
+
+    bool sends() const { return plugged && !mute && !seeks; }
     bool hears() const { return plugged && !deaf; }
 
     /** When `size` bytes that leave now arrive at `to`. They take their part of

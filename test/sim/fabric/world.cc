@@ -27,7 +27,7 @@ const char *name_of(Count count)
         "gpu_puts", "gpu_gets", "copies_out", "copies_in",
         "copies_short", "copies_between", "agent_rounds",
         "copies_failed", "slot_puts", "direct_puts",
-        "unplugged", "ports_down", "outlived_loss", "lost_unread", "rests", "streams_ended", "ended_from",
+        "unplugged", "introduced", "ports_down", "outlived_loss", "lost_unread", "rests", "streams_ended", "ended_from",
         "heavy", "load_asks", "load_grants", "load_others", "traced", "reports",
         "bytes_resent", "calls_held", "bytes_dropped",
         "eager", "rendezvous", "rendezvous_gets", "rendezvous_puts", "atomics",
@@ -94,8 +94,44 @@ void World::plug(Nic &nic, bool plugged)
     }
     nic.plugged = plugged;
     count(Count::Unplugged, !plugged);
+    if (!plugged) {
+        nic.pulled_at = time().now();
+        nic.seeks     = false;
+    } else if (profile().resolves && !profile().rdma) {
+        seek(nic);
+    }
     for (SimCarrier *carrier : carriers_) {
         carrier->raise(nic.node);
+    }
+}
+
+/* A kernel that had something to send when the cable was pulled has forgotten where the
+ * others are (neigh_carrier_down()), and asks three times, once a second, also when there
+ * is a link again in between. Later it asks when there is something to send. */
+void World::seek(Nic &nic)
+{
+    const Instant pulled = nic.pulled_at, out = time().now() - pulled;
+    if (out >= 3 * kSecond) {
+        return;
+    }
+    nic.seeks = true;
+    time().at(pulled + (out / kSecond + 1) * kSecond, [&nic, pulled] {
+        nic.seeks = nic.seeks && nic.pulled_at != pulled;
+    });
+}
+
+void World::introduce(const Nic &nic)
+{
+    if (!nic.plugged || nic.mute) {
+        return; /* who seeks asks all of them */
+    }
+    for (auto &others : nodes_) {
+        for (Nic &other : others) {
+            if (other.index == nic.index && other.node != nic.node && other.hears()) {
+                count(Count::Introduced, other.seeks);
+                other.seeks = false;
+            }
+        }
     }
 }
 

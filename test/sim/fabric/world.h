@@ -39,6 +39,7 @@ enum class Count : unsigned {
     CopiesOut, CopiesIn, CopiesShort, CopiesBetween, AgentRounds, CopiesFailed, /* of GPUs */
     SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */
     Unplugged, /* cables */
+    Introduced, /* NICs to hosts that asked for them after that */
     PortsDown, /* answers of RDMA NICs that say so */
     OutlivedLoss, /* operations, of a NIC */
     LostUnread, /* what had come: its reader wrote first, to a connection that was over */
@@ -163,6 +164,8 @@ public:
 
     /** Its cable is pulled, or plugged in again: who listens is told. */
     void plug(Nic &nic, bool plugged);
+    /** The hosts of its network hear where it is, if it carries. */
+    void introduce(const Nic &nic);
     /** Who listens. */
     std::vector<SimCarrier *> &carriers() { return carriers_; }
 
@@ -236,6 +239,8 @@ public:
     static World *current;
 
 private:
+    void seek(Nic &nic);
+
     const uint64_t  seed_;
     const Profile   profile_;
     Timeline        time_;

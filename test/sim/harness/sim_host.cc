@@ -238,6 +238,13 @@ int SimHost::route_ifindex(uint8_t family,
     return family == 4 && address[1] < nics.size() ? address[1] + 1 : 0;
 }
 
+void SimHost::introduce(int ifindex, const std::array<uint8_t, 16> &)
+{
+    World      &world = process_.world();
+    const auto &nics  = world.nics(process_.node());
+    world.introduce(nics.at(static_cast<size_t>(ifindex) - 1));
+}
+
 std::vector<std::string> SimHost::rdma_netdevs(const std::string &port)
 {
     for (const Nic &nic : process_.world().nics(process_.node())) {

@@ -77,13 +77,17 @@ void Engine::watch()
 /* One line for each NIC, and none for each peer and path. */
 void Engine::note_carrier()
 {
-    uint16_t            down = 0;
+    uint16_t            down = 0, back = 0;
     std::vector<Rail *> changed;
     for (const auto &rail : rails_.list()) {
         const bool carries = rail->look_at(*carrier_);
         if (carries != rail->carrier) {
             rail->carrier = carries;
             rail->health.on_carrier(carries, host_.now());
+            if (carries) {
+                back = static_cast<uint16_t>(back | 1 << rail->index());
+                rail->introduce(host_.network(), host_.now());
+            }
             changed.push_back(rail.get());
         }
         down = static_cast<uint16_t>(down | !carries << rail->index());
@@ -98,7 +102,7 @@ void Engine::note_carrier()
                                  "has lost its link: the other rails go on");
     }
     if (!changed.empty()) {
-        peers_.on_carrier(down);
+        peers_.on_carrier(down, back);
     }
 }
 

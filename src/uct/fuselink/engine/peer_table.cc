@@ -301,9 +301,9 @@ void PeerTable::on_doubt(Wire &wire, sched::Nanos now)
     for_each([&](Peer &peer) { peer.on_doubt(wire, now); });
 }
 
-void PeerTable::on_carrier(uint16_t down)
+void PeerTable::on_carrier(uint16_t down, uint16_t back)
 {
-    for_each([&](Peer &peer) { peer.on_carrier(down); });
+    for_each([&](Peer &peer) { peer.on_carrier(down, back); });
 }
 
 bool PeerTable::watched() const

@@ -87,8 +87,9 @@ public:
     /** A wire has fallen silent, or speaks again. */
     void on_wire(const Wire &wire);
     void on_doubt(Wire &wire, sched::Nanos now);
-    /** Links of our NICs have changed; a bit for each rail without one. */
-    void on_carrier(uint16_t down);
+    /** Links of our NICs have changed; a bit for each rail without one, and for each that
+     *  has it again. */
+    void on_carrier(uint16_t down, uint16_t back);
     /** Some peer is to be. */
     bool watched() const;
     /** Or its NIC alone: Peer::waits_for_nic(). */

@@ -14,6 +14,11 @@ int NativeNetwork::route_ifindex(uint8_t                        family,
     return net::route_ifindex(family, address);
 }
 
+void NativeNetwork::introduce(int ifindex, const std::array<uint8_t, 16> &ipv4)
+{
+    net::introduce(ifindex, ipv4);
+}
+
 bool NativeNetwork::is_loopback(int ifindex)
 {
     return net::is_loopback(ifindex);

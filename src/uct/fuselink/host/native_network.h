@@ -12,6 +12,8 @@ public:
     std::vector<net::InterfaceAddress> interface_addresses() override;
     int  route_ifindex(uint8_t                        family,
                        const std::array<uint8_t, 16> &address) override;
+    void introduce(int                            ifindex,
+                   const std::array<uint8_t, 16> &ipv4) override;
     bool is_loopback(int ifindex) override;
     bool is_inner_bridge(const std::string &device) override;
     std::vector<std::string> rdma_netdevs(const std::string &port) override;

@@ -20,6 +20,8 @@ public:
     virtual std::vector<net::InterfaceAddress> interface_addresses() = 0;
     virtual int
     route_ifindex(uint8_t family, const std::array<uint8_t, 16> &address) = 0;
+    virtual void
+    introduce(int ifindex, const std::array<uint8_t, 16> &ipv4) = 0;
     virtual bool is_loopback(int ifindex) = 0;
     virtual bool is_inner_bridge(const std::string &device) = 0;
     virtual std::vector<std::string> rdma_netdevs(const std::string &port) = 0;

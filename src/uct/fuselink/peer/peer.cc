@@ -353,7 +353,7 @@ void Peer::on_path_broken(const void *data, size_t length)
     }
 }
 
-void Peer::on_carrier(uint16_t down)
+void Peer::on_carrier(uint16_t down, uint16_t back)
 {
     if (failed()) {
         return;
@@ -364,6 +364,7 @@ void Peer::on_carrier(uint16_t down)
         wire::Carrier message{};
         message.header.type = static_cast<uint8_t>(wire::ControlType::Carrier);
         message.down        = down;
+        message.back        = back;
         send_control(&message, sizeof(message));
     }
     defer();
@@ -373,7 +374,7 @@ void Peer::on_peer_carrier(const void *data, size_t length)
 {
     wire::Carrier message;
     if (wire::parse(data, length, message)) {
-        wireup_.on_peer_carrier(message.down);
+        wireup_.on_peer_carrier(message.down, message.back);
         bulk_.on_peer_carrier(message.down);
         defer();
     }

@@ -235,8 +235,8 @@ public:
             silence_.on_doubt(wire, now);
         }
     }
-    /** Links of our NICs have changed. From progress. */
-    void on_carrier(uint16_t down);
+    /** As PeerTable::on_carrier(). From progress. */
+    void on_carrier(uint16_t down, uint16_t back);
     bool watched() const
     {
         return !failed() && (silence_.needed() || wireup_.searches() ||

@@ -157,6 +157,16 @@ bool Rail::look_at(const Carrier &carrier)
     return carrier.carries(ifindex_);
 }
 
+void Rail::introduce(Network &network, sched::Nanos now)
+{
+    /* The processes of a host tell of its links within that time. */
+    constexpr sched::Nanos kOnce = sched::Nanos::millis(5);
+    if (net_.family == 4 && ifindex_ != 0 && carrier && now - introduced_ >= kOnce) {
+        introduced_ = now;
+        network.introduce(ifindex_, net_.bytes);
+    }
+}
+
 /* Says why not, once, with the setting that is the likely reason. */
 bool Rail::suitable() const
 {

@@ -70,6 +70,9 @@ public:
     /** Whether its interface has a link, and its address. One that was taken away and
      *  is back has another number. */
     bool   look_at(const Carrier &carrier);
+    /** A link has come back, here or at the other end: hosts that ask where this rail is
+     *  are told (net::introduce()), unless they just were. From progress. */
+    void   introduce(Network &network, sched::Nanos now);
     /** It is a port of an RDMA device, of which nobody tells: look_at() asks. */
     bool   is_port() const { return !traits_->stream; }
 
@@ -132,6 +135,7 @@ private:
     bool                        near_    = true;
     sched::Nanos                retry_time_;
     int                         ifindex_ = 0;
+    sched::Nanos                introduced_;
     wire::NetAddress            net_;
 };
 

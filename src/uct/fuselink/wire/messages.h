@@ -161,7 +161,8 @@ struct Seen {
 struct Carrier {
     ControlHeader header;
     uint16_t      down; /* bit per rail of the sender */
-    uint16_t      reserved[3];
+    uint16_t      back; /* those that have just got one again */
+    uint16_t      reserved[2];
 } __attribute__((packed));
 
 /* A user's message to a receiver whose token is not known yet: this header, then

@@ -57,6 +57,16 @@ void LaneSearch::begin_round()
     }
 }
 
+void LaneSearch::on_peer_back(uint16_t back) const
+{
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        const Candidates::Candidate &one = candidates_.at(i);
+        if (one.remote.index < wire::kMaxRails && (back >> one.remote.index & 1) != 0) {
+            one.rail->introduce(host_.network(), host_.now());
+        }
+    }
+}
+
 /* A host that is not found ends a connection as one does that refuses it. */
 void LaneSearch::on_broken(uct_ep_h ep)
 {

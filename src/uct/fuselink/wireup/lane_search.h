@@ -59,6 +59,8 @@ public:
 
     /** The peer's rails that have no link, as it says: a bit for each. */
     void set_peer_down(uint16_t down) { peer_down_ = down; }
+    /** Those that have one again: they are told where ours are. */
+    void on_peer_back(uint16_t back) const;
     bool has_link(const Rail &rail, uint8_t remote) const
     {
         return rail.carrier &&

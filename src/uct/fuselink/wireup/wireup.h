@@ -83,8 +83,9 @@ public:
     void on_carrier();
     /** What comes by a NIC tells that it has a link, again perhaps: what says that it
      *  has none has waited for it. */
-    void on_peer_carrier(uint16_t down)
+    void on_peer_carrier(uint16_t down, uint16_t back)
     {
+        search_.on_peer_back(back);
         if (heard_.remote < wire::kMaxRails) {
             down &= static_cast<uint16_t>(~(1u << heard_.remote));
         }
