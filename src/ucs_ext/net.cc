@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
-#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -179,18 +179,22 @@ int route_ifindex(uint8_t family, const std::array<uint8_t, 16> &address)
 
 void introduce(int ifindex, const std::array<uint8_t, 16> &ipv4)
 {
-    /* TEST-NET-1 (RFC 5737), which is nobody's. Each time another address: for those that
-     * it asks for already, the kernel does not ask again for a second. */
-    constexpr uint32_t           kNobodys = 0xc0000200;
-    static std::atomic<uint32_t> turn{static_cast<uint32_t>(getpid())};
-    sockaddr_in                  to{};
+    /* TEST-NET-1 (RFC 5737), which is nobody's. Soon another address, and for long no such
+     * one again: a kernel asks three times, once a second, whoever wants it to. */
+    constexpr uint32_t kNobodys = 0xc0000200;
+    using namespace std::chrono;
+    const auto now = duration_cast<milliseconds>(steady_clock::now().time_since_epoch());
+    sockaddr_in to{};
     to.sin_family      = AF_INET;
     to.sin_port        = htons(9); /* discard */
-    to.sin_addr.s_addr = htonl(kNobodys + 1 + turn++ % 64);
+    to.sin_addr.s_addr = htonl(kNobodys + 1 + static_cast<uint32_t>(now.count() / 16 % 254));
 
-    Socket    socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    Socket sock(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    if (sock.fd() < 0) {
+        return;
+    }
     const int hops = 1; /* should a router answer for that address */
-    setsockopt(socket.fd(), IPPROTO_IP, IP_TTL, &hops, sizeof(hops));
+    setsockopt(sock.fd(), IPPROTO_IP, IP_TTL, &hops, sizeof(hops));
 
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(in_pktinfo))] = {};
     msghdr                message{};
@@ -207,7 +211,7 @@ void introduce(int ifindex, const std::array<uint8_t, 16> &ipv4)
     memcpy(&from.ipi_spec_dst, ipv4.data(), sizeof(from.ipi_spec_dst));
     memcpy(CMSG_DATA(header), &from, sizeof(from));
     /* By no router: what no network of the interface has is then taken to be there. */
-    sendmsg(socket.fd(), &message, MSG_DONTROUTE | MSG_NOSIGNAL);
+    sendmsg(sock.fd(), &message, MSG_DONTROUTE | MSG_NOSIGNAL);
 }
 
 bool is_loopback(int ifindex)

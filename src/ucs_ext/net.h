@@ -41,13 +41,14 @@ bool is_inner_bridge(const std::string &device);
 
 /**
  * Has the kernel ask the hosts of the interface's network (ARP) for an address that
- * nobody has. Those that ask for this one, `ipv4`, take its hardware address from that
+ * nobody has. Those that look for this one, `ipv4`, take its hardware address from that
  * question, and what waits there for it goes out. The kernel of a NIC whose cable was
- * pulled while it sent does ask: once a second, also when the cable is back, and nobody
- * may tell it to do so at once but one whom it asks for.
+ * pulled while it sent does look: it asks once a second, also when the cable is back, and
+ * nothing makes it ask sooner.
  *
- * No privilege is needed. Of no use, and no harm, where hosts answer to none but their own
- * network's addresses (arp_ignore), or there is no such asking. Four system calls.
+ * No privilege is needed. All processes of a host ask the same within 16 ms. Of no use, and
+ * no harm: in a VRF, behind a router, where a filter drops the datagram, and where the kernel
+ * names another address of the interface (arp_announce). Four system calls.
  */
 void introduce(int ifindex, const std::array<uint8_t, 16> &ipv4);
 

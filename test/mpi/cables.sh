@@ -160,7 +160,7 @@ kernels_ask_after() {
 # where the other host is, in vain and not again before the test is over. So the others tell
 # it when the cable is back.
 cables_out_for_a_moment() {
-    local nic status=0
+    local nic host status=0
     kernels_ask_after 600 && start_stream --alltoallv --size 65536 || status=1
     for nic in 1 2 3; do
         ((status == 0)) || break
@@ -169,6 +169,9 @@ cables_out_for_a_moment() {
     done
     ((status != 0)) || carried_by 50 nic0 nic1 nic2 nic3 || status=1
     kernels_ask_after 1
+    for host in host0 host1; do # what asks goes by how it was when that began
+        "$cluster" exec "$host" ip neighbor flush nud incomplete nud failed >/dev/null 2>&1
+    done
     end_stream && return "$status"
 }
 

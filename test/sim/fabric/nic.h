@@ -22,7 +22,7 @@ struct Nic {
     bool        mute  = false; /* nothing gets out, and nobody says so */
     bool        deaf  = false; /* nothing gets in, the same */
     bool        plugged = true; /* else both, and its own kernel says so */
-    bool        seeks   = false; /* its kernel asks where the others are: nothing gets out */
+    uint64_t    seeks   = 0; /* its kernel asks where these nodes are, a bit each */
     unsigned    queue_pairs = 0; /* that exist */
     unsigned    most_queue_pairs = 1u << 16;
 
@@ -31,8 +31,11 @@ struct Nic {
 
     Instant pulled_at = 0; /* when it was last unplugged */
 
-    bool sends() const { return plugged && !mute && !seeks; }
+    bool sends() const { return plugged && !mute; }
     bool hears() const { return plugged && !deaf; }
+
+    /** Its kernel knows where that one is. */
+    bool finds(const Nic &other) const { return (seeks >> other.node & 1) == 0; }
 
     /** When `size` bytes that leave now arrive at `to`. They take their part of
      *  both NICs' time. */

@@ -96,7 +96,7 @@ void World::plug(Nic &nic, bool plugged)
     count(Count::Unplugged, !plugged);
     if (!plugged) {
         nic.pulled_at = time().now();
-        nic.seeks     = false;
+        nic.seeks     = 0;
     } else if (profile().resolves && !profile().rdma) {
         seek(nic);
     }
@@ -114,9 +114,9 @@ void World::seek(Nic &nic)
     if (out >= 3 * kSecond) {
         return;
     }
-    nic.seeks = true;
+    nic.seeks = ~uint64_t{0};
     time().at(pulled + (out / kSecond + 1) * kSecond, [&nic, pulled] {
-        nic.seeks = nic.seeks && nic.pulled_at != pulled;
+        nic.seeks = nic.pulled_at == pulled ? 0 : nic.seeks;
     });
 }
 
@@ -128,8 +128,8 @@ void World::introduce(const Nic &nic)
     for (auto &others : nodes_) {
         for (Nic &other : others) {
             if (other.index == nic.index && other.node != nic.node && other.hears()) {
-                count(Count::Introduced, other.seeks);
-                other.seeks = false;
+                count(Count::Introduced, !other.finds(nic));
+                other.seeks &= ~(uint64_t{1} << nic.node);
             }
         }
     }

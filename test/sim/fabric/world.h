@@ -127,7 +127,7 @@ public:
     bool is_cut_off(unsigned node) const
     {
         return std::none_of(nodes_[node].begin(), nodes_[node].end(),
-                            [](const Nic &nic) { return nic.sends() && nic.hears(); });
+                            [](const Nic &nic) { return nic.sends() && nic.hears() && nic.seeks == 0; });
     }
     size_t                                 nodes() const { return nodes_.size(); }
     std::vector<std::unique_ptr<Process>> &processes() { return processes_; }

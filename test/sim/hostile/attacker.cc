@@ -351,6 +351,7 @@ Attacker::Message Attacker::control(ControlType type, Bytes &script) const
         wire::Carrier carrier{};
         carrier.header = head;
         carrier.down   = script.take<uint16_t>();
+        carrier.back   = script.take<uint16_t>();
         return bytes_of(carrier);
     }
     case ControlType::User: {

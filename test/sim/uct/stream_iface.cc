@@ -332,7 +332,8 @@ void StreamIface::fail_if_not_found(const std::shared_ptr<Stream> &stream, Nic &
 {
     constexpr Instant kLooksFor = 3 * kSecond;
     const auto is_silent = [&own = nic(), &remote] {
-        return !own.sends() || !own.hears() || !remote.sends() || !remote.hears();
+        return !own.sends() || !own.hears() || !remote.sends() || !remote.hears() ||
+               !own.finds(remote) || !remote.finds(own);
     };
     if (!is_silent()) {
         return;

@@ -63,6 +63,7 @@ void Engine::watch()
         }
         for (const auto &rail : rails_.list()) {
             rail->health.look(now);
+            rail->introduce(host_.network(), now);
         }
         peers_.watch(now);
         while (Wire *wire = rails_.wires().take_doubtful()) {
@@ -86,7 +87,7 @@ void Engine::note_carrier()
             rail->health.on_carrier(carries, host_.now());
             if (carries) {
                 back = static_cast<uint16_t>(back | 1 << rail->index());
-                rail->introduce(host_.network(), host_.now());
+                rail->introduction.begin(host_.now());
             }
             changed.push_back(rail.get());
         }

@@ -159,10 +159,7 @@ bool Rail::look_at(const Carrier &carrier)
 
 void Rail::introduce(Network &network, sched::Nanos now)
 {
-    /* The processes of a host tell of its links within that time. */
-    constexpr sched::Nanos kOnce = sched::Nanos::millis(5);
-    if (net_.family == 4 && ifindex_ != 0 && carrier && now - introduced_ >= kOnce) {
-        introduced_ = now;
+    if (ucs_unlikely(introduction.due(now)) && net_.family == 4 && ifindex_ != 0 && carrier) {
         network.introduce(ifindex_, net_.bytes);
     }
 }

@@ -8,6 +8,7 @@
 #include "../watch/traffic.h"
 #include "../wire/address.h"
 #include "candidates.h"
+#include "introduction.h"
 #include "rail_health.h"
 #include "uct_objects.h"
 #include "traits.h"
@@ -70,8 +71,8 @@ public:
     /** Whether its interface has a link, and its address. One that was taken away and
      *  is back has another number. */
     bool   look_at(const Carrier &carrier);
-    /** A link has come back, here or at the other end: hosts that ask where this rail is
-     *  are told (net::introduce()), unless they just were. From progress. */
+    /** Hosts that look for this rail are told where it is (net::introduce()), when it is
+     *  time for that. From progress, now and then. */
     void   introduce(Network &network, sched::Nanos now);
     /** It is a port of an RDMA device, of which nobody tells: look_at() asks. */
     bool   is_port() const { return !traits_->stream; }
@@ -108,6 +109,7 @@ public:
     sched::Nic       nic{sched::Rate(), false};
     Traffic          traffic;
     RailHealth       health;
+    Introduction     introduction;
 
     /** What only LoadView and the receiver's view need. */
     struct Load {
@@ -135,7 +137,6 @@ private:
     bool                        near_    = true;
     sched::Nanos                retry_time_;
     int                         ifindex_ = 0;
-    sched::Nanos                introduced_;
     wire::NetAddress            net_;
 };
 

@@ -4,11 +4,12 @@
 #include "../host/host.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fuselink {
 
 /* The rail of ours that the message names and the peer's that it comes from;
- * nullptr if there is no such pair, or it has its endpoint. The transport trusts
+ * nullptr if there is no such pair. The transport trusts
  * the address that it is given to be one of its own kind: only a pair that could be
  * a path gets that far. */
 const Rail *InboundEndpoints::rail_for(const wire::RailAddr    &message,
@@ -18,13 +19,7 @@ const Rail *InboundEndpoints::rail_for(const wire::RailAddr    &message,
                               [&](const wire::RailRecord &r) {
                                   return r.index == message.from;
                               });
-    bool again = std::any_of(inbound_.begin(), inbound_.end(),
-                             [&](const Inbound &one) {
-                                 return one.rail == message.rail &&
-                                        one.from == message.from;
-                             });
-    if (message.rail >= rails_.list().size() || it == theirs_.rails.end() ||
-        again) {
+    if (message.rail >= rails_.list().size() || it == theirs_.rails.end()) {
         ucs_debug("fuselink: endpoint address for an unknown rail");
         return nullptr;
     }
@@ -54,7 +49,34 @@ void InboundEndpoints::on_offer(const wire::RailAddr       &message,
         connection_.fail(UCS_ERR_UNSUPPORTED);
         return;
     }
-    const UctIface      &iface = rail->control();
+    if (find(message.rail, message.from) == inbound_.end()) {
+        accept(*rail, *remote, message, address);
+        return;
+    }
+    std::erase_if(again_, [&](const Offer &one) {
+        return one.message.rail == message.rail && one.message.from == message.from;
+    });
+    again_.push_back({message, address});
+    connection_.defer();
+}
+
+void InboundEndpoints::advance()
+{
+    for (const Offer &offer : std::exchange(again_, {})) {
+        const wire::RailRecord *remote = nullptr;
+        const Rail             *rail   = rail_for(offer.message, remote);
+        if (rail != nullptr && !connection_.failed()) {
+            drop(offer.message.rail, offer.message.from);
+            accept(*rail, *remote, offer.message, offer.address);
+        }
+    }
+}
+
+void InboundEndpoints::accept(const Rail &rail, const wire::RailRecord &remote,
+                              const wire::RailAddr       &message,
+                              const std::vector<uint8_t> &address)
+{
+    const UctIface      &iface = rail.control();
     std::vector<uint8_t> own;
     uct_ep_h             ep;
     ucs_status_t status = iface.create_unconnected_ep(&ep);
@@ -66,7 +88,7 @@ void InboundEndpoints::on_offer(const wire::RailAddr       &message,
     inbound_.push_back({message.rail, message.from, ep});
     status = iface.get_ep_address(ep, own);
     if (status == UCS_OK) {
-        status = iface.connect_ep(ep, remote->device_address, address);
+        status = iface.connect_ep(ep, remote.device_address, address);
     }
     if (status != UCS_OK || own.size() > UINT8_MAX) {
         connection_.fail(status != UCS_OK ? status : UCS_ERR_UNSUPPORTED);
@@ -88,12 +110,17 @@ bool InboundEndpoints::has(uct_ep_h ep) const
                        [&](const Inbound &one) { return one.ep == ep; });
 }
 
+InboundEndpoints::Inbounds::iterator InboundEndpoints::find(uint8_t own,
+                                                            uint8_t remote)
+{
+    return std::find_if(inbound_.begin(), inbound_.end(), [&](const Inbound &one) {
+        return one.rail == own && one.from == remote;
+    });
+}
+
 void InboundEndpoints::drop(uint8_t own, uint8_t remote)
 {
-    auto it = std::find_if(inbound_.begin(), inbound_.end(),
-                           [&](const Inbound &one) {
-                               return one.rail == own && one.from == remote;
-                           });
+    auto it = find(own, remote);
     if (it != inbound_.end()) {
         endpoints_.destroy(it->ep);
         inbound_.erase(it);
@@ -106,6 +133,7 @@ void InboundEndpoints::close()
         endpoints_.destroy(one.ep);
     }
     inbound_.clear();
+    again_.clear();
 }
 
 } // namespace fuselink

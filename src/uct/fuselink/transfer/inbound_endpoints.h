@@ -18,7 +18,8 @@ class Host;
 /**
  * Our ends of the peer's paths that it connects endpoint to endpoint on rails of
  * streams (UCX_FUSELINK_CONNECT): nothing is sent on them. At most one for each pair
- * of rails. Queue pairs are none of these: both sides send on one.
+ * of rails: who offers another has none of the old one any more, which did not connect and
+ * of whose end nobody has told. Queue pairs are none of these: both sides send on one.
  *
  * One thread at a time (the worker's).
  */
@@ -37,10 +38,12 @@ public:
     InboundEndpoints(const InboundEndpoints &)            = delete;
     InboundEndpoints &operator=(const InboundEndpoints &) = delete;
 
-    /** The peer offers an endpoint: connects one to it, and answers. Both
-     *  arguments are untrusted. */
+    /** The peer offers an endpoint: connects one to it, and answers, at once or in
+     *  advance(). Both arguments are untrusted. */
     void on_offer(const wire::RailAddr &message,
                   const std::vector<uint8_t> &address);
+    /** From progress. */
+    void advance();
 
     bool has(uct_ep_h ep) const;
     /** Destroys the one of our rail `own` for the peer's `remote`, if there is
@@ -55,8 +58,17 @@ private:
         uct_ep_h ep;
     };
 
+    struct Offer {
+        wire::RailAddr       message;
+        std::vector<uint8_t> address;
+    };
+    using Inbounds = std::vector<Inbound>;
+
     const Rail *rail_for(const wire::RailAddr    &message,
                          const wire::RailRecord *&remote) const;
+    Inbounds::iterator find(uint8_t own, uint8_t remote);
+    void accept(const Rail &rail, const wire::RailRecord &remote,
+                const wire::RailAddr &message, const std::vector<uint8_t> &address);
 
     Connection            &connection_;
     Endpoints             &endpoints_;
@@ -64,7 +76,8 @@ private:
     Host                  &host_;
     const wire::RailTable &theirs_;
     const bool             connect_ep_;
-    std::vector<Inbound>   inbound_;
+    Inbounds               inbound_;
+    std::vector<Offer>     again_; /* in place of one of those; one for each pair */
 };
 
 } // namespace fuselink

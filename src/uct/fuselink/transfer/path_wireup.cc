@@ -180,6 +180,7 @@ bool PathWireup::on_path_error(uct_ep_h ep, ucs_status_t status)
 
 void PathWireup::advance()
 {
+    inbound_.advance();
     for (auto &path : paths_) {
         if (path->pair && path->state == Path::State::Idle) {
             path->pair->advance();

@@ -62,7 +62,7 @@ void LaneSearch::on_peer_back(uint16_t back) const
     for (size_t i = 0; i < candidates_.size(); ++i) {
         const Candidates::Candidate &one = candidates_.at(i);
         if (one.remote.index < wire::kMaxRails && (back >> one.remote.index & 1) != 0) {
-            one.rail->introduce(host_.network(), host_.now());
+            one.rail->introduction.begin(host_.now());
         }
     }
 }
