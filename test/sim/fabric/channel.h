@@ -47,7 +47,7 @@ public:
     unsigned tries() const { return tries_; }
     Instant  last_sent() const { return last_sent_; }
     /** Nothing gets to the other end now. */
-    bool is_silent() const { return !from_.sends() || !from_.finds(to_) || !to_.hears(); }
+    bool is_silent() const { return !from_.reaches(to_); }
     /** From here to there, for the first bit. */
     Instant delay() const
     {

@@ -36,6 +36,11 @@ struct Nic {
 
     /** Its kernel knows where that one is. */
     bool finds(const Nic &other) const { return (seeks >> other.node & 1) == 0; }
+    /** What it sends now comes there. */
+    bool reaches(const Nic &other) const
+    {
+        return sends() && finds(other) && other.hears();
+    }
 
     /** When `size` bytes that leave now arrive at `to`. They take their part of
      *  both NICs' time. */

@@ -122,8 +122,8 @@ void World::seek(Nic &nic)
 
 void World::introduce(const Nic &nic)
 {
-    if (!nic.plugged || nic.mute) {
-        return; /* who seeks asks all of them */
+    if (!nic.sends()) {
+        return;
     }
     for (auto &others : nodes_) {
         for (Nic &other : others) {

@@ -332,8 +332,7 @@ void StreamIface::fail_if_not_found(const std::shared_ptr<Stream> &stream, Nic &
 {
     constexpr Instant kLooksFor = 3 * kSecond;
     const auto is_silent = [&own = nic(), &remote] {
-        return !own.sends() || !own.hears() || !remote.sends() || !remote.hears() ||
-               !own.finds(remote) || !remote.finds(own);
+        return !own.reaches(remote) || !remote.reaches(own);
     };
     if (!is_silent()) {
         return;
