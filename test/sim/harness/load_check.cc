@@ -133,20 +133,32 @@ void LoadCheck::on_ask(unsigned from, unsigned to, const Loads &loads)
                                  " KiB only");
     }
     const Instant now = world_.time().now();
-    said_[{from, to}] = {loads, now + kHolds};
-    Answer answer;
+    said_[{from, to}] = {loads, now, 0};
+    Answer answer{.loads = {}, .asked = now};
     for (const auto &[pair, said] : said_) {
-        if (pair.second != to || pair.first == from) {
-            continue;
-        }
-        answer.sure = answer.sure && std::abs(said.until - now) > kSlack;
-        if (said.until > now) {
+        if (pair.second == to && pair.first != from && said.came + kHolds > now) {
             for (size_t i = 0; i < loads.size(); ++i) {
                 answer.loads[i] += said.loads[i];
             }
         }
     }
     owed_[{to, from}].push_back(answer);
+}
+
+/* Has something changed of what `from` has heard of others, from when it was asked by
+ * `to` until now? It may have read the question at any moment in between. */
+bool LoadCheck::may_differ(unsigned from, unsigned to, Instant asked) const
+{
+    const Instant now = world_.time().now();
+    return std::any_of(said_.begin(), said_.end(), [&](const auto &entry) {
+        const auto &[pair, said] = entry;
+        if (pair.second != from || pair.first == to) {
+            return false;
+        }
+        const Instant read = said.answered == 0 ? now : said.answered;
+        return said.came > asked || (said.came + kHolds <= now + kSlack &&
+                                     read + kHolds >= asked - kSlack);
+    });
 }
 
 /* Answers come in the order of the questions; one that waits for the lane is replaced
@@ -162,7 +174,7 @@ void LoadCheck::on_grant(unsigned from, unsigned to, const Loads &loads,
         for (size_t i = 0; i < loads.size(); ++i) {
             if (exact ? loads[i] != answer.loads[i] :
                         loads[i] < answer.loads[i]) {
-                return !answer.sure;
+                return may_differ(from, to, answer.asked);
             }
         }
         return true;
@@ -178,6 +190,7 @@ void LoadCheck::on_grant(unsigned from, unsigned to, const Loads &loads,
         return;
     }
     owed.erase(owed.begin(), it + 1);
+    said_[{to, from}].answered = world_.time().now();
     const size_t own = programs_[from]->rails()->engine().rails().size();
     if (rails != (1u << own) - 1) {
         world_.journal().violate("process " + std::to_string(from) +

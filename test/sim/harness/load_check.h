@@ -39,17 +39,20 @@ private:
     using Loads = std::array<uint64_t, 16>;      /* KiB, by rail of the receiver */
     struct Said {
         Loads   loads{};
-        Instant until = 0;
+        Instant came     = 0;
+        Instant answered = 0; /* 0: not yet. The receiver may have held it back so
+                                 long, behind messages of lower numbers */
     };
     struct Answer {
-        Loads loads{};
-        bool  sure = true;
+        Loads   loads{};
+        Instant asked = 0;
     };
 
     void on_message(Process &at, const uint8_t *data, size_t length);
     void on_ask(unsigned from, unsigned to, const Loads &loads);
     void on_grant(unsigned from, unsigned to, const Loads &loads,
                   unsigned rails);
+    bool may_differ(unsigned from, unsigned to, Instant asked) const;
     bool find(uint64_t uuid, unsigned &index);
     bool alone(unsigned process) const;
     bool calm() const;

@@ -129,15 +129,23 @@ TxDecision::Verdict ChunkSelector::without_candidates(const Transfer &transfer,
     return whole ? TxDecision::Verdict::Pass : TxDecision::Verdict::Wait;
 }
 
-/* Of what the policy wants, as many bytes as the method takes at once. */
+/* Of what the policy wants, as many bytes as the method takes at once.
+ *
+ * Few slots are a window of their own. So that it is not shorter than the path's, each
+ * gets its part of that. Otherwise the rate that is measured is that of the slots'
+ * return; it makes short chunks, with which slots bring even less, until all is sent
+ * in the shortest. */
 size_t ChunkSelector::length(const Transfer &transfer,
                              const TxDecision &decision, size_t wanted,
-                             size_t remaining, bool is_segment) const
+                             size_t window, size_t remaining,
+                             bool is_segment) const
 {
     const Path &path   = *decision.path;
     size_t      length = std::min(wanted, remaining);
     if (decision.method == TxMethod::Slot) {
-        length = std::min(length, credits_.size());
+        const size_t part = window / std::max<size_t>(credits_.held(), 1);
+        length = std::min({std::max(wanted, part / 256 * 256), remaining,
+                           credits_.size()});
     }
     const auto &cap = path.rail.control().attr().cap;
     if (path.rail.reads() && !path.by_messages) {
@@ -219,6 +227,7 @@ TxDecision ChunkSelector::next(Transfer &transfer,
     decision.method  = candidates.methods[choice.path];
     decision.direct  = candidates.direct[choice.path];
     decision.length  = length(transfer, decision, choice.length.count(),
+                              candidates.room.at[choice.path].window.count(),
                               remaining, segment != nullptr);
     return decision;
 }

@@ -73,7 +73,8 @@ private:
     TxDecision::Verdict without_candidates(const Transfer &transfer,
                                            bool is_segment);
     size_t length(const Transfer &transfer, const TxDecision &decision,
-                  size_t wanted, size_t remaining, bool is_segment) const;
+                  size_t wanted, size_t window, size_t remaining,
+                  bool is_segment) const;
 
     Connection           &connection_;
     const Host           &host_;

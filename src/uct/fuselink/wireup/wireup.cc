@@ -166,6 +166,7 @@ void Wireup::next()
 {
     const bool worked = channel_.taken();
     broke_            = false;
+    loss_by_error_    = false;
     order_.on_lane_lost();
     channel_.close(); /* what follows may end what was begun on it */
     lane_.drop_retired();
@@ -535,6 +536,11 @@ bool Wireup::on_error(uct_ep_h ep, ucs_status_t status)
         StreamState state;
         const bool  closed = channel_.rail()->traits().stream && !told_ &&
                              !host_.streams().look(ep, state);
+        if (!broke_) {
+            loss_by_error_ = loss_.since == sched::Nanos();
+        } else if (loss_by_error_ && closed) {
+            loss_.closed = true; /* a flush of the lane failed before it did */
+        }
         lose(status, told_, closed);
         return true;
     }

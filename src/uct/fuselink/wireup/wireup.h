@@ -209,6 +209,7 @@ private:
     uct_ep_h        ep_      = nullptr; /* on which the hello goes, or went */
     FirstContact    contact_;           /* where that is the first */
     bool            broke_   = false;   /* the lane, and there is no other yet */
+    bool            loss_by_error_ = false; /* loss_ is of that, as UCX has told */
     bool            told_    = false;   /* inside on_resume() */
     sched::Nanos    leaves_until_;      /* the peer may have, that ended the lane */
     bool            ep_broke_ = false;  /* when it was not the lane any more */
