@@ -478,6 +478,7 @@ void Program::end(Operation &op, ucs_status_t status)
     }
     op.state  = Operation::State::Ended;
     op.status = status;
+    remotes_.at(op.endpoint->peer).ended = world_.time().now();
     check_time(op);
     if (status == UCS_OK) {
         if (is_put(op.action.kind) && op.action.kind != Kind::PutShort &&

@@ -15,12 +15,10 @@ using Kind = Action::Kind;
 constexpr Instant kLongSleep = 2 * kSecond;
 constexpr Instant kSleptOver = 100 * kMillisecond;
 
-/* No operation takes longer: what is slowest is a peer that is silent, which fuselink
- * gives up after 30 s, and half a minute after a cable has come back. */
+/* No operation takes longer behind the one that ended before, with the same peer: what
+ * is slowest is a peer that is silent, which fuselink gives up after 30 s, and half a
+ * minute after a cable has come back. */
 constexpr Instant kBound = 50 * kSecond;
-/* But where much is posted at once for slow NICs, and answers come late: what was posted last
- * waits for all of it. */
-constexpr Instant kBoundOfCrowd = 300 * kSecond;
 
 /* Whoever is gone is tried again so often. */
 constexpr unsigned kMostLost = 2;
@@ -162,12 +160,12 @@ bool Program::is_done() const
 
 bool Program::is_overdue() const
 {
-    const Instant bound = scenario_.crowded ? kBoundOfCrowd : kBound;
     for (const auto &op : operations_) {
         if ((op->state == Operation::State::Open ||
              op->state == Operation::State::Waiting ||
              op.get() == blocked_) &&
-            world_.time().now() - op->begun > bound) {
+            world_.time().now() - op->begun > kBound &&
+            world_.time().now() - remotes_.at(op->endpoint->peer).ended > kBound) {
             return true;
         }
     }

@@ -116,6 +116,7 @@ private:
         bool                 has_key = false, has_gpu_key = false;
         unsigned             lost = 0; /* connections, after it was gone */
         Instant              reached = 0; /* the first time */
+        Instant              ended   = 0; /* the last operation that did, with it */
         Program             *program = nullptr;
     };
 

@@ -532,10 +532,13 @@ bool Wireup::on_error(uct_ep_h ep, ucs_status_t status)
         if (channel_.taken() && channel_.rail()->traits().stream && !told_) {
             leaves_until_ = host_.now() + kMayHaveLeft;
         }
-        /* UCX has closed its socket: no NIC of either side has failed. */
+        /* UCX has closed its socket, or the peer has left what it had tried first
+         * before it heard of us: no NIC of either side has failed. */
         StreamState state;
         const bool  closed = channel_.rail()->traits().stream && !told_ &&
-                             !host_.streams().look(ep, state);
+                             (!host_.streams().look(ep, state) ||
+                              (status == UCS_ERR_CONNECTION_RESET &&
+                               channel_.arrived() == 0));
         if (!broke_) {
             loss_by_error_ = loss_.since == sched::Nanos();
         } else if (loss_by_error_ && closed) {
