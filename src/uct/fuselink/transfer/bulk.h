@@ -162,11 +162,15 @@ public:
 
     /** Begins to connect one, unless that was done. */
     void connect(Path &path) { wireup_.connect(path); }
-    /** Those that broke may be connected again if their time has come. */
+    /** Those that broke may be connected again if their time has come. Bulk data that
+     *  waits for them hears of it: with none left that is broken, nobody else would look. */
     void revive(sched::Nanos now)
     {
         if (ucs_unlikely(recovery_.active())) {
             recovery_.revive(now);
+            if (loop_.starves()) {
+                loop_.pump_later();
+            }
         }
     }
     /** Messages have arrived on it. */

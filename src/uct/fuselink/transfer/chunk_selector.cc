@@ -209,6 +209,11 @@ TxDecision ChunkSelector::next(Transfer &transfer,
         if (candidates.full) {
             pump_.await_room();
         }
+        /* None that is left has room, and perhaps none ever will: its wire is silent,
+         * and has nothing of ours that would tell. One that rests may be back first. */
+        if (ucs_unlikely(recovery_.active()) && pump_.idle()) {
+            pump_.starve();
+        }
         /* With nothing on its way the policy waits for a NIC that others may
          * have copies for. */
         const bool uncopied = transfer.from_gpu && segment == nullptr &&
