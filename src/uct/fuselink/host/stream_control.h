@@ -78,6 +78,8 @@ struct StreamState {
     bool refused() const { return phase == Phase::Closed && packets == 1; }
     /** It has ended without a word of the other kernel's. */
     bool unreachable() const { return phase == Phase::Closed && packets == 0; }
+    /** The other kernel has said something. */
+    bool answered() const { return phase != Phase::Connecting && !unreachable(); }
     /** The receiver has no room for the next segment that waits here. */
     bool window_shut() const
     {

@@ -290,8 +290,8 @@ void Wireup::name_silent()
         StreamState state;
         if (candidate.rail->said_silent ||
             now - silent.since < ConnectTimer::kPatience ||
-            (host_.streams().look(silent.ep, state) &&
-             state.phase == StreamState::Phase::Established)) {
+            (candidate.rail->traits().stream &&
+             (!host_.streams().look(silent.ep, state) || state.answered()))) {
             return; /* or it may be that only its program has not looked */
         }
         candidate.rail->said_silent = true; /* there may be a thousand peers */
