@@ -143,20 +143,24 @@ uint32_t World::add_iface(SimIface &iface)
 
 bool World::has_heard(uint32_t iface, unsigned process) const
 {
-    constexpr Instant kJust = 10'000; /* a few calls */
-    const auto        it    = heard_.find({iface, process});
+    constexpr Instant kJust  = 10'000;       /* a few calls */
+    constexpr Instant kLooks = kMillisecond; /* as often at least, unless it computes */
+    const auto        it     = heard_.find({iface, process});
     if (it == heard_.end()) {
         return false;
     }
+    const auto removed = removed_.find(iface);
+    const bool lately  = removed != removed_.end() &&
+                         time_.now() - removed->second <= kLooks;
     const unsigned from = it->second.from;
     const bool     just = std::any_of(heard_.begin(), heard_.end(), [&](const auto &one) {
         return one.first.second == process && one.second.from == from &&
                time_.now() - one.second.at <= kJust;
     });
-    return !just || std::none_of(streams_.begin(), streams_.end(),
-                                 [&](const auto &stream) {
-                                     return stream->brings(from, process);
-                                 });
+    return !(just || lately) ||
+           std::none_of(streams_.begin(), streams_.end(), [&](const auto &stream) {
+               return stream->brings(from, process);
+           });
 }
 
 SimIface *World::find_iface(uint32_t id) const

@@ -136,7 +136,11 @@ public:
     void      kill(Process &process);
 
     uint32_t  add_iface(SimIface &iface);
-    void      remove_iface(uint32_t id) { ifaces_.erase(id); }
+    void      remove_iface(uint32_t id)
+    {
+        ifaces_.erase(id);
+        removed_[id] = time_.now();
+    }
     SimIface *find_iface(uint32_t id) const;
     /** A message of this interface's, of process `from`, has come to the process. */
     void      note_heard(uint32_t iface, unsigned from, unsigned process)
@@ -150,8 +154,8 @@ public:
             return heard.first.second == process && heard.second.from == from;
         });
     }
-    /** One has. Not while the process goes by what it has just read, with more of it to
-     *  be read yet. */
+    /** One has. Not while the process goes by what it has just read, or has not looked
+     *  since the interface is gone, with more of it to be read yet. */
     bool      has_heard(uint32_t iface, unsigned process) const;
 
     uint32_t   add_queue_pair(std::shared_ptr<QueuePair> pair); /* its number */
@@ -250,6 +254,7 @@ private:
     std::vector<std::vector<Nic>>          nodes_;
     std::vector<std::unique_ptr<Process>>  processes_;
     std::map<uint32_t, SimIface *> ifaces_;
+    std::map<uint32_t, Instant>    removed_;
     struct Heard {
         unsigned from; /* process */
         Instant  at;
