@@ -104,7 +104,7 @@ void SilenceWatch::hear(Stream &stream, sched::Nanos now)
         host_.streams().look(stream.ep, state)) {
         stream.watch->hear(state, now);
     }
-    rails_.wires().heard(*stream.wire, carried_at(stream));
+    rails_.wires().heard(*stream.wire, stream.carried_at());
     rails_.wires().note_answers(*stream.wire, now);
 }
 
@@ -468,43 +468,8 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     if (state.phase == StreamState::Phase::Connecting) {
         return;
     }
-    sched::StallView view;
-    view.now           = now;
-    view.tick          = state.tick;
-    view.slack         = rails_.wires().slack(now);
-    view.in_flight     = state.segments != 0;
-    /* Linux: tcp_rcv_established(), __tcp_ack_snd_check(). */
-    view.much          = state.in_flight().count() > state.mss;
-    view.first         = state.acked == 0 || rails_.wires().is_new(stream.own, now);
-    view.acked_at      = stream.watch->acked_at;
-    view.asked_at      = stream.path == nullptr ? stream.watch->probed_at : sched::Nanos();
-    view.sent_at       = now - state.since_sent;
-    view.rtt           = state.rtt;
-    view.rtt_deviation = state.rtt_deviation;
-    view.retransmits   = state.retransmits;
-    view.window_shut   = state.window_shut();
-    view.probes        = state.probes;
-    for (size_t i = 0; i < count; ++i) {
-        const Stream &other = all[i];
-        if (&other == &stream) {
-            continue;
-        }
-        if (shares_wire(other, stream)) {
-            view.pair_acked_at = std::max(view.pair_acked_at, carried_at(other));
-        } else {
-            view.peer_done_at = std::max(view.peer_done_at, other.watch->heard_at());
-        }
-        if (other.wire != stream.wire && other.check == nullptr) {
-            view.program_at = std::max(view.program_at, other.watch->echo.proved());
-        }
-    }
-    view.program_at = std::max(view.program_at, program_at_);
-    if (stream.wire != nullptr) { /* its own were earlier than what counts */
-        view.drops         = rails_.wires().drops(*stream.wire, now);
-        view.pair_acked_at = std::max(view.pair_acked_at,
-                                      rails_.wires().heard_at(*stream.wire, now));
-        view.pair_sent_at  = stream.wire->sent_at;
-    }
+    const sched::StallView view =
+        stream.stall_view({all, count}, program_at_, rails_.wires(), now);
     using Health        = sched::StallClock::Health;
     const Health health = stream.watch->clock.look(view);
     if (health == Health::Fine) {
@@ -561,24 +526,8 @@ void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
                   stream.watch->asked_at < stream.watch->began)) {
         return;
     }
-    sched::QuietView view;
-    view.now           = now;
-    view.since         = ends ? stream.watch->began : stream.watch->asked_at;
-    /* A lane may move for nothing; also if no other wire is known to be good. */
-    view.peer_heard_at = path != nullptr ? program_at_ : now;
-    view.program_at    = program_at_;
-    view.wire_heard_at = stream.wire != nullptr ?
-                             rails_.wires().heard_at(*stream.wire, now) :
-                             sched::Nanos();
-    for (size_t i = 0; i < count; ++i) {
-        const Stream &other = all[i];
-        if (!shares_wire(other, stream)) {
-            view.peer_heard_at = std::max(view.peer_heard_at,
-                                          other.watch->heard_at());
-        }
-    }
-    view.limit    = limit_of(stream);
-    view.may_wait = path != nullptr && (!path->pair_owns() || path->awaits_program());
+    const sched::QuietView view = stream.quiet_view({all, count}, limit_of(stream),
+                                                    program_at_, rails_.wires(), now);
     if (now - view.since >= kFirstCheck) {
         suspect_ports(now);
     }
@@ -674,7 +623,7 @@ void SilenceWatch::probe(const Stream &suspect, const Stream *all, size_t count,
     for (size_t i = 0; i < count; ++i) {
         const Stream &stream = all[i];
         /* One that is full cannot take it: others between the same two NICs may. */
-        if ((stream.watch != suspect.watch && shares_wire(stream, suspect) &&
+        if ((stream.watch != suspect.watch && stream.shares_wire(suspect) &&
              suspect.check == nullptr && suspect.state.unsent.is_zero()) ||
             now - stream.watch->probed_at <
                 (suspect.check != nullptr ? kFirstCheck : kProbePause)) {

@@ -4,13 +4,13 @@
 
 #include "../conn/connection.h"
 #include "../conn/control_channel.h"
-#include "../conn/stream_watch.h"
 #include "../host/host.h"
 #include "../rail/rails.h"
 #include "../sched/echo.h"
 #include "../transfer/bulk.h"
 #include "../wireup/wireup.h"
 #include "unheard.h"
+#include "watched_connection.h"
 
 #include <cstddef>
 
@@ -76,31 +76,9 @@ public:
     void on_question() { rails_.suspect_ports(); }
 
 private:
-    /* One of the connection's streams, or queue pairs. */
-    struct Stream {
-        StreamWatch *watch;
-        Wire        *wire; /* may be null, of the lane */
-        uct_ep_h     ep;
-        Path        *path; /* null: the lane of messages */
-        EndpointCheck *check; /* null: it is a stream */
-        uint8_t      own, remote; /* rails */
-        bool         asked; /* nothing has ended for a while */
-        StreamState  state;
-    };
+    using Stream = WatchedConnection;
     static constexpr size_t kMost = sched::max_paths + 1;
 
-    /* The last that is known to have come over its wire. What ends is often told over
-     * another, by a program that looks late: of a stream its kernel knows. */
-    static sched::Nanos carried_at(const Stream &stream)
-    {
-        return stream.check == nullptr ? stream.watch->acked_at :
-                                         stream.watch->heard_at();
-    }
-    /* Between the same two NICs. */
-    static bool shares_wire(const Stream &one, const Stream &other)
-    {
-        return one.own == other.own && one.remote == other.remote;
-    }
     size_t find_streams(Stream *streams, sched::Nanos now);
     bool   find_lane(Stream &lane, sched::Nanos now);
     bool   note(const Stream &stream, bool waits, uint64_t done, sched::Nanos now);
