@@ -13,6 +13,8 @@ namespace {
 
 /* So long what a sender has said counts; about that long after it, who knows. */
 constexpr Instant kHolds = 20 * kMillisecond, kSlack = 100 * kMicrosecond;
+/* A question is held back for no longer, behind messages of lower numbers. */
+constexpr Instant kHeld = 10 * kMillisecond;
 
 /* Less is not asked about, KiB; as much may be lost in rounding. */
 constexpr uint64_t kLeast = 1024, kRounding = wire::kLoads;
@@ -155,7 +157,8 @@ bool LoadCheck::may_differ(unsigned from, unsigned to, Instant asked) const
         if (pair.second != from || pair.first == to) {
             return false;
         }
-        const Instant read = said.answered == 0 ? now : said.answered;
+        const Instant read = said.answered == 0 ? std::min(now, said.came + kHeld) :
+                                                  said.answered;
         return said.came > asked || (said.came + kHolds <= now + kSlack &&
                                      read + kHolds >= asked - kSlack);
     });
@@ -189,8 +192,11 @@ void LoadCheck::on_grant(unsigned from, unsigned to, const Loads &loads,
                             ", of " + std::to_string(sum(wanted))));
         return;
     }
+    Said &said = said_[{to, from}];
+    if (said.came == it->asked) {
+        said.answered = world_.time().now();
+    }
     owed.erase(owed.begin(), it + 1);
-    said_[{to, from}].answered = world_.time().now();
     const size_t own = programs_[from]->rails()->engine().rails().size();
     if (rails != (1u << own) - 1) {
         world_.journal().violate("process " + std::to_string(from) +

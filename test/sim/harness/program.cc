@@ -19,6 +19,8 @@ constexpr Instant kSleptOver = 100 * kMillisecond;
  * is slowest is a peer that is silent, which fuselink gives up after 30 s, and half a
  * minute after a cable has come back. */
 constexpr Instant kBound = 50 * kSecond;
+/* Nor does any behind all that was posted before. */
+constexpr Instant kBoundOfAny = 300 * kSecond;
 
 /* Whoever is gone is tried again so often. */
 constexpr unsigned kMostLost = 2;
@@ -164,8 +166,9 @@ bool Program::is_overdue() const
         if ((op->state == Operation::State::Open ||
              op->state == Operation::State::Waiting ||
              op.get() == blocked_) &&
-            world_.time().now() - op->begun > kBound &&
-            world_.time().now() - remotes_.at(op->endpoint->peer).ended > kBound) {
+            (world_.time().now() - op->begun > kBoundOfAny ||
+             (world_.time().now() - op->begun > kBound &&
+              world_.time().now() - remotes_.at(op->endpoint->peer).ended > kBound))) {
             return true;
         }
     }

@@ -143,7 +143,9 @@ size_t ChunkSelector::length(const Transfer &transfer,
     const Path &path   = *decision.path;
     size_t      length = std::min(wanted, remaining);
     if (decision.method == TxMethod::Slot) {
-        const size_t part = window / std::max<size_t>(credits_.held(), 1);
+        const size_t part =
+            std::min(window / std::max<size_t>(credits_.held(), 1),
+                     settings_.limits.max_chunk.count());
         length = std::min({std::max(wanted, part / 256 * 256), remaining,
                            credits_.size()});
     }
@@ -208,10 +210,10 @@ TxDecision ChunkSelector::next(Transfer &transfer,
     if (!choice) {
         if (candidates.full) {
             pump_.await_room();
-        }
-        /* None that is left has room, and perhaps none ever will: its wire is silent,
-         * and has nothing of ours that would tell. One that rests may be back first. */
-        if (ucs_unlikely(recovery_.active()) && pump_.idle()) {
+        } else if (ucs_unlikely(recovery_.active()) && pump_.idle()) {
+            /* None that is left has room, and perhaps none ever will: its wire is
+             * silent, and has nothing of ours that would tell. One that rests may be
+             * back first. */
             pump_.starve();
         }
         /* With nothing on its way the policy waits for a NIC that others may

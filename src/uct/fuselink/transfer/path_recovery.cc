@@ -354,7 +354,7 @@ bool PathRecovery::may_be_back() const
 bool PathRecovery::backs_off() const
 {
     return std::any_of(paths_.begin(), paths_.end(), [](const auto &path) {
-        return path->state == Path::State::Backoff;
+        return path->state == Path::State::Backoff && path->has_link();
     });
 }
 

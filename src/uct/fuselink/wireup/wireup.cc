@@ -290,8 +290,7 @@ void Wireup::name_silent()
         StreamState state;
         if (candidate.rail->said_silent ||
             now - silent.since < ConnectTimer::kPatience ||
-            (candidate.rail->traits().stream &&
-             (!host_.streams().look(silent.ep, state) || state.answered()))) {
+            (host_.streams().look(silent.ep, state) && state.answered())) {
             return; /* or it may be that only its program has not looked */
         }
         candidate.rail->said_silent = true; /* there may be a thousand peers */
@@ -538,9 +537,10 @@ bool Wireup::on_error(uct_ep_h ep, ucs_status_t status)
         const bool  closed = channel_.rail()->traits().stream && !told_ &&
                              (!host_.streams().look(ep, state) ||
                               (status == UCS_ERR_CONNECTION_RESET &&
-                               channel_.arrived() == 0));
+                               channel_.arrived() == 0 &&
+                               host_.now() - contact_.begun() < ConnectTimer::kPatience));
         if (!broke_) {
-            loss_by_error_ = loss_.since == sched::Nanos();
+            loss_by_error_ = loss_.since == sched::Nanos() && !told_;
         } else if (loss_by_error_ && closed) {
             loss_.closed = true; /* a flush of the lane failed before it did */
         }
