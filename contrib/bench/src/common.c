@@ -73,6 +73,24 @@ int bench_options_turn(bench_options_t *options, int turn)
     return 1;
 }
 
+/* All programs take all of them, whether they mean something to each or not. */
+static void bench_help(const char *program, const struct option *option)
+{
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        printf("usage: %s [options]\n", program);
+        for (; option->name != NULL; ++option) {
+            printf("  --%s%s\n", option->name,
+                   option->has_arg == required_argument ? " VALUE" : "");
+        }
+        printf("What they mean is in contrib/bench/README.md.\n");
+    }
+    MPI_Finalize();
+    exit(0);
+}
+
 void bench_options_parse(bench_options_t *options, int argc, char **argv)
 {
     static const struct option table[] = {
@@ -100,6 +118,7 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
         {"work", no_argument, NULL, 'W'},
         {"sizes", required_argument, NULL, 'S'},
         {"in-flight", required_argument, NULL, 'f'},
+        {"help", no_argument, NULL, 'H'},
         {NULL, 0, NULL, 0}
     };
     int opt;
@@ -202,6 +221,9 @@ void bench_options_parse(bench_options_t *options, int argc, char **argv)
             break;
         case 'f':
             options->in_flight = bench_number("in-flight", optarg, 1, 1e9);
+            break;
+        case 'H':
+            bench_help(argv[0], table);
             break;
         default:
             bench_fail("bad option in the command line of", argv[0]);
