@@ -418,21 +418,22 @@ void Faults::break_own(const Fault &fault, uint64_t times)
     }
 }
 
-bool Faults::is_there(uint64_t uuid) const
+/* Null: it has gone. */
+Actor *Faults::find(uint64_t uuid) const
 {
-    return std::any_of(programs_.begin(), programs_.end(), [&](Actor *each) {
+    auto it = std::find_if(programs_.begin(), programs_.end(), [&](Actor *each) {
         return !each->gone() && each->rails()->engine().table().uuid == uuid;
     });
+    return it != programs_.end() ? *it : nullptr;
 }
 
 /* They may lose each other, and who cannot be reached cannot be told that it was given
  * up. */
 bool Faults::excused(Actor &one, uint64_t other) const
 {
-    return std::any_of(programs_.begin(), programs_.end(), [&](Actor *each) {
-        return !each->gone() && each->rails()->engine().table().uuid == other &&
-               ledger_.excused(one.process().index(), each->process().index());
-    });
+    Actor *peer = find(other);
+    return peer != nullptr &&
+           ledger_.excused(one.process().index(), peer->process().index());
 }
 
 /* All cables are plugged in, and nothing is under way. */
@@ -440,7 +441,7 @@ std::string Faults::not_calm(Actor &program) const
 {
     const bool cables = world_.counts()[static_cast<size_t>(Count::Unplugged)] != 0;
     for (const auto &[uuid, peer] : program.rails()->engine().peers().peers()) {
-        if (peer->failed() || (cables && !is_there(uuid))) {
+        if (peer->failed() || (cables && find(uuid) == nullptr)) {
             continue; /* who has gone while a NIC had no link may be waited for */
         }
         if (!peer->all_seen() && !excused(program, uuid)) {

@@ -40,7 +40,7 @@ public:
 private:
     std::string not_calm() const;
     std::string not_calm(Actor &program) const;
-    bool        is_there(uint64_t uuid) const;
+    Actor      *find(uint64_t uuid) const;
     bool        excused(Actor &one, uint64_t other) const;
     void happen(const Fault &fault);
     void silence(const Fault &fault, bool mute, bool deaf);

@@ -162,13 +162,14 @@ bool Program::is_done() const
 
 bool Program::is_overdue() const
 {
+    const Instant now = world_.time().now();
     for (const auto &op : operations_) {
-        if ((op->state == Operation::State::Open ||
-             op->state == Operation::State::Waiting ||
-             op.get() == blocked_) &&
-            (world_.time().now() - op->begun > kBoundOfAny ||
-             (world_.time().now() - op->begun > kBound &&
-              world_.time().now() - remotes_.at(op->endpoint->peer).ended > kBound))) {
+        if (op->state != Operation::State::Open &&
+            op->state != Operation::State::Waiting && op.get() != blocked_) {
+            continue;
+        }
+        const Instant moved = std::max(op->begun, remotes_.at(op->endpoint->peer).ended);
+        if (now - op->begun > kBoundOfAny || now - moved > kBound) {
             return true;
         }
     }

@@ -165,8 +165,7 @@ void SilenceWatch::ask_nic(Stream &stream, sched::Nanos now)
     const StreamWatch &watch = *stream.watch;
     const sched::Nanos since = now - watch.began;
     const sched::Nanos pause = std::clamp(since / 4, kFirstCheck, kLastAsk);
-    if ((stream.path == nullptr || stream.path->on_nic == 0) &&
-        since >= kFirstCheck && now - watch.asked_at >= pause) {
+    if (!stream.ends_by_itself() && since >= kFirstCheck && now - watch.asked_at >= pause) {
         check(stream, now);
     }
 }
@@ -520,10 +519,9 @@ bool SilenceWatch::is_useless(const Stream &lane, const sched::StallView &view)
 void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
                              sched::Nanos now)
 {
-    Path      *path = stream.path;
-    const bool ends = path != nullptr && path->on_nic != 0;
-    if (!ends && (!stream.check->under_way() ||
-                  stream.watch->asked_at < stream.watch->began)) {
+    Path *path = stream.path;
+    if (!stream.ends_by_itself() &&
+        (!stream.check->under_way() || stream.watch->asked_at < stream.watch->began)) {
         return;
     }
     const sched::QuietView view = stream.quiet_view({all, count}, limit_of(stream),

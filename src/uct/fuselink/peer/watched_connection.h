@@ -39,6 +39,8 @@ struct WatchedConnection {
     {
         return check == nullptr ? watch->acked_at : watch->heard_at();
     }
+    /** Its NIC has something that it says the end of, a put. */
+    bool ends_by_itself() const { return path != nullptr && path->on_nic != 0; }
     /** Between the same two NICs. */
     bool shares_wire(const WatchedConnection &other) const
     {
