@@ -520,8 +520,10 @@ void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
                              sched::Nanos now)
 {
     Path *path = stream.path;
+    /* Also by a question of before the last end, of which others may have told. One of a
+     * connection that is gone says nothing of this. */
     if (!stream.ends_by_itself() &&
-        (!stream.check->under_way() || stream.watch->asked_at < stream.watch->began)) {
+        (!stream.check->under_way() || stream.watch->asked_at == sched::Nanos())) {
         return;
     }
     const sched::QuietView view = stream.quiet_view({all, count}, limit_of(stream),

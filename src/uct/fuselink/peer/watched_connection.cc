@@ -55,7 +55,8 @@ WatchedConnection::quiet_view(std::span<const WatchedConnection> all,
 {
     sched::QuietView view;
     view.now           = now;
-    view.since         = ends_by_itself() ? watch->began : watch->asked_at;
+    view.since         = ends_by_itself() ? watch->began :
+                                            std::max(watch->began, watch->asked_at);
     /* A lane may move for nothing; also if no other wire is known to be good. */
     view.peer_heard_at = path != nullptr ? program_at : now;
     view.program_at    = program_at;
