@@ -30,6 +30,7 @@ class Case:
     only: tuple = ()          # names of transports, where others say nothing
     of: tuple = ()            # transports, of a group that has its own
     topology: str = ""        # of emulated GPUs, of the group `gpu`
+    queue: str = ""           # what those of a NIC hold, as contrib/cluster takes
     ceiling: float = 0.0      # bytes per second, if not the sum of all NICs
     procedure: object = field(default=Alone())
 

@@ -38,7 +38,7 @@ def warn_when_busy():
 def in_order(cases):
     """Lists of cases that share a cluster, as they are run."""
     def nics(case):
-        return case.rdma, case.topology, case.rates
+        return case.rdma, case.topology, case.rates, case.queue
 
     return [list(group) for _, group in groupby(sorted(cases, key=nics), nics)]
 
@@ -109,7 +109,8 @@ class Runner:
             try:
                 with Cluster("bench", left[0].rates,
                              rdma=left[0].rdma,
-                             topology=left[0].topology) as cluster:
+                             topology=left[0].topology,
+                             queue=left[0].queue) as cluster:
                     wires = None
                     if any(case.skew for case in left):
                         progress(f"what the wires carry: round {number + 1}"

@@ -153,6 +153,13 @@ POLICIES = tuple(
               fuselink=True, policy=policy,
               environment={"UCX_FUSELINK_SCHED": policy})
     for policy in ("single", "stripe", "finish", "idle", "plan", "auto"))
+# Ranks that share cores and poll: Open MPI does not know that where a resource manager
+# gives it its nodes.
+FUSELINK_YIELDS = replace(FUSELINK, name="fuselink-yields",
+                          title="fuselink, ranks that yield")
+CROWDED = (*(replace(one, title=f"{one.title}, ranks that do not yield",
+                     environment={"OMPI_MCA_mpi_yield_when_idle": "0"})
+             for one in (UCX, UCX_TUNED, OB1, FUSELINK)), FUSELINK_YIELDS)
 SM = Transport("sm", "UCX sm,self", _sm)
 
 RC = Transport("rc", "UCX rc_verbs, one NIC", _rc, one_nic=True, nics="0")
@@ -202,7 +209,7 @@ NODE = (SM, FUSELINK)
 SKEW = (UCX_BOUND, UCX_TUNED, OB1, FUSELINK, *POLICIES)
 RDMA = (RC, RC_DEFAULT, RC_TUNED, FUSELINK_RC)
 BY_NAME = {transport.name: transport for transport in
-           (BESIDE_RC, *GPU, *GPU_ALLTOALLV, *ABLATION, *RDMA, *NETWORK, *NODE,
+           (BESIDE_RC, FUSELINK_YIELDS, *GPU, *GPU_ALLTOALLV, *ABLATION, *RDMA, *NETWORK, *NODE,
             *SKEW)}
 
 
