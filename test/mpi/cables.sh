@@ -8,12 +8,12 @@ stream_limit=90
 stream=
 
 # start_stream [OPTION...]: of contrib/bench/src/failure.c, in the background, until
-# end_stream. Succeeds when every NIC has carried a part of it: a NIC that has no
-# connection yet has nothing to lose.
+# end_stream. Succeeds when every NIC, or each of $starts_with, has carried a part of it: a
+# NIC that has no connection yet has nothing to lose.
 start_stream() {
-    local np=2 nic
+    local np=2 nic all=${starts_with:-nic0 nic1 nic2 nic3}
     local -A before
-    for nic in nic0 nic1 nic2 nic3; do
+    for nic in $all; do
         before[$nic]=$(received $nic)
     done
     [[ ${1-} != --alltoallv ]] || np=8
@@ -24,7 +24,7 @@ start_stream() {
         nic0 nic1 nic2 nic3 <"$work/orders" >"$work/stream.out" \
         2>"$work/stream.err" 8>&- &
     stream=$!
-    for nic in nic0 nic1 nic2 nic3; do
+    for nic in $all; do
         stream_until "$nic carries nothing" carries $nic "${before[$nic]}" ||
             return
     done
@@ -138,6 +138,16 @@ cables_three() {
     local status=$?
     printf '%s\n' "host0 0 speaking" "host1 1 up" "host0 2 speaking" |
         "$cluster" nic - >/dev/null
+    end_stream && return "$status"
+}
+
+# A NIC without a cable when the job starts is used when it has one.
+cables_late() {
+    "$cluster" nic host0 2 down && starts_with="nic0 nic1 nic3" start_stream "$@" &&
+        carried_by 30 nic0 nic1 nic3 && plug up host0 nic2 &&
+        carried_by 50 nic0 nic1 nic2 nic3
+    local status=$?
+    "$cluster" nic host0 2 up
     end_stream && return "$status"
 }
 

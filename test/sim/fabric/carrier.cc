@@ -50,6 +50,17 @@ bool SimCarrier::has(int ifindex, uint8_t, const std::array<uint8_t, 16> &) cons
     return ifindex > 0 && static_cast<size_t>(ifindex) <= plugged_.size();
 }
 
+std::vector<int> SimCarrier::ready() const
+{
+    std::vector<int> all;
+    for (size_t i = 0; i < plugged_.size(); ++i) {
+        if (plugged_[i]) {
+            all.push_back(static_cast<int>(i) + 1);
+        }
+    }
+    return all;
+}
+
 std::optional<bool> SimCarrier::port_carries(const std::string &port) const
 {
     for (const Nic &nic : world_.nics(node_)) {

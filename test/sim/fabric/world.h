@@ -39,6 +39,7 @@ enum class Count : unsigned {
     CopiesOut, CopiesIn, CopiesShort, CopiesBetween, AgentRounds, CopiesFailed, /* of GPUs */
     SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */
     Unplugged, /* cables */
+    LateBytes, LateReceived, /* over NICs that had no cable at the start */
     Introduced, /* NICs to hosts that asked for them after that */
     PortsDown, /* answers of RDMA NICs that say so */
     OutlivedLoss, /* operations, of a NIC */

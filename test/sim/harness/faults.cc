@@ -45,6 +45,15 @@ void Faults::begin(std::vector<Actor *> programs)
     }
 }
 
+void Faults::prepare()
+{
+    for (const Fault &fault : scenario_.faults) {
+        if (fault.kind == Fault::Kind::Late) {
+            world_.nics(scenario_.node_of(fault.process))[fault.nic].plugged = false;
+        }
+    }
+}
+
 void Faults::end()
 {
     over_ = true;
@@ -74,7 +83,7 @@ void Faults::happen(const Fault &fault)
                       fault.kind == F::BreakHeld ||
                       fault.kind == F::BreakDatagrams ||
                       fault.kind == F::LagPair ||
-                      fault.kind == F::BreakLane;
+                      fault.kind == F::BreakLane || fault.kind == F::Late;
     world_.lanes_may_fail = world_.lanes_may_fail || !mild;
     world_.journal().note(name_of(fault.kind), fault.process, fault.nic,
                           static_cast<uint64_t>(fault.time), fault.amount);
@@ -90,6 +99,9 @@ void Faults::happen(const Fault &fault)
         break;
     case F::Unplug:
         unplug(fault);
+        break;
+    case F::Late:
+        world_.plug(nic, true);
         break;
     case F::Slow: {
         const double rate = nic.rate;
@@ -446,6 +458,12 @@ std::string Faults::not_calm(Actor &program) const
         }
         if (!peer->all_seen() && !excused(program, uuid)) {
             return " has messages that are not acknowledged";
+        }
+        Actor *other = find(uuid);
+        if (other != nullptr && peer->bulk().ready() && !excused(program, uuid) &&
+            peer->table().rails.size() != other->rails()->engine().rails().size()) {
+            return " does not know all rails of process " +
+                   std::to_string(other->process().index());
         }
         for (const auto &path : peer->bulk().paths()) {
             if (!path->has_link()) {

@@ -25,6 +25,8 @@ public:
     {
     }
 
+    /** Before anything is opened: cables that are out. */
+    void prepare();
     /** Each at its time, to these, by the numbers of their processes. */
     void begin(std::vector<Actor *> programs);
     /** Whatever lasts is over, and nothing more happens. */

@@ -73,6 +73,7 @@ bool Run::build()
         gpu.rate  = scenario_.copy_rates[p];
         gpu.delay = scenario_.copy_delays[p];
     }
+    faults_.prepare();
     watched_.begin();
     world_.count(Count::Heavy, scenario_.heavy);
     for (auto &program : programs_) {

@@ -384,7 +384,7 @@ const char *name_of(Fault::Kind kind)
         "stop", "kill", "no registration", "few sockets", "few queue pairs",
         "slow copies", "no copy", "break notice", "break held",
         "break datagrams", "unplug", "silent notice", "break lane",
-        "silent again", "lag pair", "break own"};
+        "silent again", "lag pair", "late", "break own"};
     return names[static_cast<size_t>(kind)];
 }
 
@@ -500,6 +500,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_crowd(seed, cuts, s);
     draw_pause(seed, cuts, s);
     draw_writing(seed, cuts, s);
+    draw_late(seed, cuts, s);
     return s;
 }
 

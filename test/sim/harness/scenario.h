@@ -85,6 +85,7 @@ struct Fault {
                                   connection that was ended for it is made anew */
         LagPair,               /* a process's queue pair for bulk data: its NIC gets
                                   through late, while others on the same wire work */
+        Late,                  /* a NIC has no cable at the start, until then */
         BreakOwn               /* a process's queue pairs for bulk data, one after the
                                   other, so many in all: its NIC says so. If there is a
                                   time, the next one breaks with its first write, too */

@@ -247,6 +247,27 @@ void draw_crowd(uint64_t seed, const Cuts &cuts, Scenario &s)
     }
 }
 
+void draw_late(uint64_t seed, const Cuts &cuts, Scenario &s)
+{
+    Random chance(seed, 102);
+    if (s.nics == 1 || s.wires != Wires::Tcp || s.fair || s.none_reaches ||
+        s.loses_nic || !chance.one_in(10) ||
+        (s.nics == 2 && !s.faults.empty())) { /* nothing might be left */
+        return;
+    }
+    const auto nic   = static_cast<unsigned>(chance.below(s.nics));
+    const auto nodes = static_cast<unsigned>(chance.between(1, 2));
+    for (unsigned node = 0; node < nodes; ++node) {
+        Fault fault;
+        fault.kind    = Fault::Kind::Late;
+        fault.number  = kMostNumbers + 500 + node;
+        fault.process = node; /* of that node */
+        fault.nic     = nic;
+        fault.when    = static_cast<Instant>(chance.scaled(10'000, 1'000'000'000));
+        add_fault(cuts, fault, s);
+    }
+}
+
 void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s)
 {
     Random chance(seed, 93);

@@ -47,6 +47,10 @@ void draw_lags(uint64_t seed, const Cuts &cuts, Scenario &s);
  *  the time, and kernels wait with what they acknowledge, as Linux does. */
 void draw_crowd(uint64_t seed, const Cuts &cuts, Scenario &s);
 
+/** Of some over TCP one or two nodes have one NIC, the same one, without a cable at the
+ *  start. */
+void draw_late(uint64_t seed, const Cuts &cuts, Scenario &s);
+
 /** In some, messages have the peer's program write, and what stands behind a fence must
  *  not overtake that, whether the program computes or not. */
 void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s);

@@ -94,6 +94,18 @@ void WatchCheck::begin()
     }
 }
 
+bool WatchCheck::was_late(Program &program, const Rail &rail) const
+{
+    const unsigned node = scenario_.node_of(program.process().index());
+    return std::any_of(scenario_.faults.begin(), scenario_.faults.end(),
+                       [&](const Fault &fault) {
+                           return fault.kind == Fault::Kind::Late &&
+                                  scenario_.node_of(fault.process) == node &&
+                                  rail.control().device() ==
+                                      world_.nics(node)[fault.nic].ip_device;
+                       });
+}
+
 void WatchCheck::note_traffic()
 {
     for (const auto &program : programs_) {
@@ -104,6 +116,10 @@ void WatchCheck::note_traffic()
         for (const auto &rail : program->rails()->engine().rails()) {
             const Outages &outages = rail->health.outages();
             Sum           &sum     = carried_[rail->name()];
+            if (was_late(*program, *rail)) {
+                world_.count(Count::LateBytes, rail->traffic.sent.bytes.value());
+                world_.count(Count::LateReceived, rail->traffic.received.bytes.value());
+            }
             sum.sent     += rail->traffic.sent.bytes.value();
             sum.received += rail->traffic.received.bytes.value();
             sum.breaks   += outages.breaks.value();

@@ -63,6 +63,7 @@ private:
     using Sums = std::map<std::string, Sum>; /* by rail */
 
     static Sums reported();
+    bool        was_late(Program &program, const Rail &rail) const;
     void        note_stream(Program &program, const Rail &rail);
     void        check_streams();
     void        check_lags();

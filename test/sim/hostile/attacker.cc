@@ -354,6 +354,24 @@ Attacker::Message Attacker::control(ControlType type, Bytes &script) const
         carrier.back   = script.take<uint16_t>();
         return bytes_of(carrier);
     }
+    case ControlType::Rails: { /* as its own, or nearly so */
+        wire::RailTable more = table();
+        for (unsigned i = script.below(20); i != 0; --i) {
+            wire::RailRecord one = rail_;
+            one.index            = static_cast<uint8_t>(script.below(18));
+            one.net.bytes[script.below(4)] ^= script.byte();
+            if (!one.iface_address.empty()) {
+                one.iface_address[script.byte() % one.iface_address.size()] ^=
+                    script.byte();
+            }
+            more.rails.push_back(std::move(one));
+        }
+        std::vector<uint8_t> packed;
+        wire::pack_rail_table(more, packed);
+        message = bytes_of(wire::Rails{head});
+        message.insert(message.end(), packed.begin(), packed.end());
+        return message;
+    }
     case ControlType::User: {
         wire::UserMessage user{};
         user.header = head;
@@ -466,7 +484,7 @@ void Attacker::act(Bytes &script)
 {
     const unsigned what = script.below(16);
     if (what < 10) {
-        const auto type   = static_cast<ControlType>(script.below(27));
+        const auto type   = static_cast<ControlType>(script.below(28));
         Message    message = control(type, script);
         number_ = static_cast<wire::MessageNumber>(
             number_ + wire::is_numbered(type));

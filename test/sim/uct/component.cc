@@ -179,8 +179,9 @@ ucs_status_t list_devices(uct_md_h md, uct_tl_device_resource_t **list,
         return UCS_ERR_NO_MEMORY;
     }
     for (const Nic &nic : nics) {
+        /* UCX leaves out an interface that does not run. */
         if (rdma ? from(md).rdma != static_cast<int>(nic.index) :
-                   from(md).rdma >= 0) {
+                   from(md).rdma >= 0 || !nic.plugged) {
             continue;
         }
         auto &device = (*list)[(*count)++];

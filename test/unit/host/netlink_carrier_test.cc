@@ -58,6 +58,7 @@ int links()
     WANT(becomes_true(*carrier, [&] {
         return carrier->carries(a) && carrier->carries(b);
     }, &heard));
+    WANT(carrier->ready().empty()); /* no address but those of the link */
     WANT(heard && !carrier->carries(loopback));
 
     /* Who asks later has it from the beginning. */
@@ -102,6 +103,13 @@ int addresses()
     WANT(run("ip address add 10.9.8.7/24 dev a0"));
     WANT(becomes_true(*carrier, [&] { return carrier->has(a, 4, ip); },
                       &heard));
+    WANT(carrier->ready().empty()); /* no link */
+    WANT(run("ip link set a0 up && ip link set b0 up"));
+    WANT(becomes_true(*carrier, [&] { return carrier->carries(a); }));
+    WANT(carrier->ready() == std::vector<int>{a});
+    WANT(run("ip link set a0 down"));
+    WANT(becomes_true(*carrier, [&] { return !carrier->carries(a); }));
+    WANT(carrier->ready().empty());
     WANT(heard && !carrier->has(a, 4, other) && !carrier->has(a + 1, 4, ip) &&
          !carrier->has(a, 6, ip));
     const bool has_ipv6 = run("ip address add fd00::17/64 dev a0 nodad "

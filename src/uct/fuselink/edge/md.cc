@@ -132,24 +132,23 @@ ucs_status_t Md::check_topology(const char *file)
 
 ucs_status_t Md::find_rails(const MdConfig &config)
 {
-    RailChoice  choice;
     std::string error;
-    if (!DeviceList::parse(config.devices, choice.devices, error)) {
+    if (!DeviceList::parse(config.devices, choice_.devices, error)) {
         ucs_error("UCX_FUSELINK_DEVICES=%s: %s", config.devices,
                   error.c_str());
         return UCS_ERR_INVALID_PARAM;
     }
-    if (!WeightList::parse(config.weights, choice.weights, error)) {
+    if (!WeightList::parse(config.weights, choice_.weights, error)) {
         ucs_error("UCX_FUSELINK_WEIGHTS=%s: %s", config.weights,
                   error.c_str());
         return UCS_ERR_INVALID_PARAM;
     }
-    if (!parse_rail_tls(config.rail_tls, choice.tls, error)) {
+    if (!parse_rail_tls(config.rail_tls, choice_.tls, error)) {
         ucs_error("UCX_FUSELINK_RAIL_TLS=%s: %s", config.rail_tls,
                   error.c_str());
         return UCS_ERR_INVALID_PARAM;
     }
-    ucs_status_t status = find_candidates(host_.network(), lower_, choice,
+    ucs_status_t status = find_candidates(host_.network(), lower_, choice_,
                                           candidates_, left_out_);
     for (auto &candidate : candidates_) {
         if (candidate.traits->needs_keys) {

@@ -47,6 +47,11 @@ public:
     {
         return candidates_;
     }
+    /** Others that are there by now; see FindLate. */
+    std::vector<RailCandidate> find_late(const std::vector<RailCandidate> &known) const
+    {
+        return find_late_candidates(host_.network(), lower_, choice_, known);
+    }
     /** UCX's domain for memory of GPUs; nullptr if there are none. */
     UctMd *gpu() const { return gpu_; }
     /** And for reaching other processes' GPUs; nullptr if there is none. */
@@ -90,6 +95,7 @@ private:
 
     Host                                 &host_;
     std::vector<std::unique_ptr<UctMd>> lower_;
+    RailChoice                            choice_;
     std::vector<RailCandidate>            candidates_;
     LeftOuts                              left_out_;
     bool                                  has_rails_ = true;

@@ -199,7 +199,9 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     }
     engine_ = std::make_unique<Engine>(md.host(), *this, md.regions(),
                                        md.nics(), settings);
-    status  = engine_->open_rails(md.candidates(), tl_worker, params);
+    status  = engine_->open_rails(
+        md.candidates(), [&md](const auto &known) { return md.find_late(known); },
+        tl_worker, params);
     if (status == UCS_OK && md.takes_gpu()) {
         status = engine_->open_gpu(*md.gpu(), md.gpu_ipc(), md.nvlinks(),
                                     tl_worker, params);

@@ -59,7 +59,11 @@ void Engine::watch()
             const bool ports = rails_.take_ports_due(now);
             if (carrier_->look(now) || ports) {
                 note_carrier();
+                late_.note(carrier_->ready(), now);
             }
+        }
+        if (ucs_unlikely(late_.waits()) && late_.take_due(now)) {
+            look_for_late();
         }
         for (const auto &rail : rails_.list()) {
             rail->health.look(now);
@@ -107,6 +111,24 @@ void Engine::note_carrier()
     }
 }
 
+/* What UCP was told of the interface stays: it knows one device, however many NICs. */
+void Engine::look_for_late()
+{
+    for (const RailCandidate &candidate : find_late_(rails_.known())) {
+        late_.found();
+        Rail *rail = rails_.add(candidate);
+        if (rail == nullptr) {
+            continue;
+        }
+        loads_.add(*rail);
+        watching_.add(*rail);
+        ucs_warn("fuselink: rail %s was not there at the start, and is used from now on",
+                 rail->name().c_str());
+        rail->introduction.begin(host_.now());
+        peers_.on_new_rail(*rail);
+    }
+}
+
 PeerContext Engine::peer_context()
 {
     return {.host          = host_,
@@ -146,7 +168,7 @@ void Engine::begin_deputy()
 }
 
 ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
-                                uct_worker_h worker,
+                                FindLate find_late, uct_worker_h worker,
                                 const uct_iface_params_t *params)
 {
     /* The program's queue of callbacks is for who calls its worker's progress. And UCP holds
@@ -164,8 +186,10 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
     }
     std::string error;
     carrier_ = host_.watch_carrier(error);
+    find_late_ = std::move(find_late);
     if (carrier_) {
         poller_.wake_by(carrier_->event_fd());
+        late_.begin(carrier_->ready());
     } else {
         ucs_debug("fuselink: nobody tells of links: %s", error.c_str());
     }

@@ -18,6 +18,7 @@
 #include "../wireup/connect_timer.h"
 #include "am_dispatch.h"
 #include "deputy.h"
+#include "late_nics.h"
 #include "peer_table.h"
 #include "turns.h"
 #include "watching.h"
@@ -58,10 +59,10 @@ public:
            NicMemory &nics, const EngineSettings &settings);
     ~Engine();
 
-    /** Opens a rail for each candidate that works. Fails with one line if
-     *  none does. */
+    /** Opens a rail for each candidate that works, and later for those that `find_late`
+     *  finds. Fails with one line if none does. */
     ucs_status_t open_rails(const std::vector<RailCandidate> &candidates,
-                            uct_worker_h worker,
+                            FindLate find_late, uct_worker_h worker,
                             const uct_iface_params_t *params);
 
     /** Memory of GPUs is to be sent, and received: how it is copied. */
@@ -199,7 +200,7 @@ private:
         }
         /* A wire that falls silent wakes nobody. */
         poller_.wake_in(peers_.watched()       ? kWatchAsleep :
-                        peers_.waits_for_nic() ? kPortsAsleep :
+                        peers_.waits_for_nic() || late_.waits() ? kPortsAsleep :
                                                  sched::Nanos());
         calls_ = kWatchCalls - 1;
         return poller_.arm(events);
@@ -214,6 +215,7 @@ private:
 
     void watch();
     void note_carrier();
+    void look_for_late();
 
     Host             &host_;
     uct_base_iface_t &owner_;
@@ -246,6 +248,8 @@ private:
     unsigned        calls_ = 0;
     sched::Nanos    watched_; /* last */
     std::unique_ptr<Carrier> carrier_; /* may be null */
+    FindLate        find_late_;
+    LateNics        late_;
     std::unique_ptr<Deputy>  deputy_;  /* may be null; goes first */
 };
 

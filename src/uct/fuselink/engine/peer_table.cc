@@ -306,6 +306,11 @@ void PeerTable::on_carrier(uint16_t down, uint16_t back)
     for_each([&](Peer &peer) { peer.on_carrier(down, back); });
 }
 
+void PeerTable::on_new_rail(Rail &rail)
+{
+    for_each([&](Peer &peer) { peer.on_new_rail(rail); });
+}
+
 bool PeerTable::watched() const
 {
     return std::any_of(peers_.begin(), peers_.end(), [](const auto &entry) {

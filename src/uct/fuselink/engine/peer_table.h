@@ -92,6 +92,8 @@ public:
     void on_carrier(uint16_t down, uint16_t back);
     /** Some peer is to be. */
     bool watched() const;
+    /** A rail of ours is new. */
+    void on_new_rail(Rail &rail);
     /** Or its NIC alone: Peer::waits_for_nic(). */
     bool waits_for_nic() const;
 

@@ -12,12 +12,6 @@ ucs_status_t Watching::start(const Settings &settings, const Rails &rails)
             ucs_error("UCX_FUSELINK_REPORT: %s", error.c_str());
             return UCS_ERR_IO_ERROR;
         }
-        for (const auto &rail : rails.list()) {
-            report_->add({.name = rail->name(),
-                          .port = rail->control().device(),
-                          .speed = rail->speed(), .traffic = &rail->traffic,
-                          .outages = &rail->health.outages()});
-        }
     }
     if (!settings.trace.empty()) {
         trace_file_ = TraceFile::open(settings.trace, error);
@@ -26,11 +20,24 @@ ucs_status_t Watching::start(const Settings &settings, const Rails &rails)
             return UCS_ERR_IO_ERROR;
         }
         trace_ = std::make_unique<Trace>(settings.trace_size);
-        for (const auto &rail : rails.list()) {
-            rail->health.trace_to(trace_.get());
-        }
+    }
+    for (const auto &rail : rails.list()) {
+        add(*rail);
     }
     return UCS_OK;
+}
+
+void Watching::add(Rail &rail)
+{
+    if (report_ != nullptr) {
+        report_->add({.name = rail.name(),
+                      .port = rail.control().device(),
+                      .speed = rail.speed(), .traffic = &rail.traffic,
+                      .outages = &rail.health.outages()});
+    }
+    if (trace_ != nullptr) {
+        rail.health.trace_to(trace_.get());
+    }
 }
 
 void Watching::add(const GpuCopies &copies)

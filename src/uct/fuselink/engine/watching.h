@@ -26,6 +26,8 @@ public:
     /** Begins. What the user asked for and cannot have stops the transport, as
      *  any setting does, with one line: the job would be for nothing. */
     ucs_status_t start(const Settings &settings, const Rails &rails);
+    /** A rail that has come later. */
+    void add(Rail &rail);
     /** The links of GPUs as well. */
     void add(const GpuCopies &copies);
     /** The last figures, and the trace into its file. `policy`: its name. */

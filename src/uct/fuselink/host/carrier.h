@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fuselink {
 
@@ -44,6 +45,10 @@ public:
     /** The interface that has this address; 0: none. */
     virtual int holder(uint8_t                        family,
                        const std::array<uint8_t, 16> &address) const = 0;
+
+    /** The interfaces that carry and have an address by which other hosts reach them,
+     *  ascending: one that only its own link knows (fe80::) does not count. */
+    virtual std::vector<int> ready() const = 0;
 
     /** Whether that port of an RDMA device (DEVICE:PORT) is active; nothing if nobody
      *  says. It asks the device, which may take some 100 us: only where something is

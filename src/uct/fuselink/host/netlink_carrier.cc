@@ -30,6 +30,17 @@ template <typename T> const T *body_of(const nlmsghdr &message)
                    const_cast<nlmsghdr *>(&message)));
 }
 
+/* Neither loopback nor of a link alone. */
+bool leads_out(uint8_t family, const std::array<uint8_t, 16> &address)
+{
+    if (family == 4) {
+        return address[0] != 127 && !(address[0] == 169 && address[1] == 254);
+    }
+    constexpr std::array<uint8_t, 16> kLoopback = {0, 0, 0, 0, 0, 0, 0, 0,
+                                                   0, 0, 0, 0, 0, 0, 0, 1};
+    return address != kLoopback && !(address[0] == 0xfe && (address[1] & 0xc0) == 0x80);
+}
+
 } // namespace
 
 std::unique_ptr<NetlinkCarrier> NetlinkCarrier::open(std::string &error)
@@ -197,6 +208,10 @@ void NetlinkCarrier::hear_address(const nlmsghdr &message)
         (info->ifa_family != AF_INET && info->ifa_family != AF_INET6)) {
         return;
     }
+    if (info->ifa_family == AF_INET6 && message.nlmsg_type == RTM_NEWADDR &&
+        (info->ifa_flags & IFA_F_TENTATIVE) != 0) {
+        return; /* nobody may use it yet; the kernel says when */
+    }
     const size_t size = info->ifa_family == AF_INET ? 4 : 16;
     Address      address{};
     address.first      = info->ifa_family == AF_INET ? 4 : 6;
@@ -252,6 +267,20 @@ int NetlinkCarrier::holder(uint8_t                        family,
         }
     }
     return 0;
+}
+
+std::vector<int> NetlinkCarrier::ready() const
+{
+    std::vector<int> all;
+    for (const auto &[ifindex, link] : asking_ == Asking::Nothing ? links_ : before_) {
+        if (link.runs && std::any_of(link.addresses.begin(), link.addresses.end(),
+                                     [](const Address &one) {
+                                         return leads_out(one.first, one.second);
+                                     })) {
+            all.push_back(ifindex);
+        }
+    }
+    return all;
 }
 
 std::optional<bool> NetlinkCarrier::port_carries(const std::string &port) const

@@ -33,6 +33,7 @@ public:
                 const std::array<uint8_t, 16> &address) const override;
     bool has(int ifindex, uint8_t family,
              const std::array<uint8_t, 16> &address) const override;
+    std::vector<int>    ready() const override;
     std::optional<bool> port_carries(const std::string &port) const override;
     int  event_fd() const override { return fd_; }
 

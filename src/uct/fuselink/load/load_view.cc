@@ -71,21 +71,50 @@ void LoadView::sit()
         return;
     }
     for (Rail *rail : rails_) {
-        rail->load.number = seat_->add_nic(rail->control().device(),
-                                        static_cast<uint64_t>(std::min(
-                                            rail->speed(), 1e18)));
-        rail->health.tell(this);
+        enter(*rail);
     }
     seat_->bind(bound_);
     take_own_nics();
 }
 
+void LoadView::enter(Rail &rail)
+{
+    rail.load.number = seat_->add_nic(rail.control().device(),
+                                      static_cast<uint64_t>(
+                                          std::min(rail.speed(), 1e18)));
+    rail.health.tell(this);
+}
+
+void LoadView::add(Rail &rail)
+{
+    rails_.push_back(&rail);
+    if (seat_ == nullptr) {
+        return;
+    }
+    enter(rail);
+    DeviceList  list;
+    std::string error;
+    if (settings_.own != "none" && settings_.own != "auto" &&
+        DeviceList::parse(settings_.own, list, error)) {
+        take_if_named(list, rail);
+    }
+}
+
+void LoadView::take_if_named(const DeviceList &list, Rail &rail)
+{
+    if (list.allows(rail.control().device())) {
+        take(rail);
+    }
+}
+
+void LoadView::take(Rail &rail)
+{
+    rail.load.own = true;
+    seat_->own(rail.load.number);
+}
+
 void LoadView::take_own_nics()
 {
-    auto take = [&](Rail &rail) {
-        rail.load.own = true;
-        seat_->own(rail.load.number);
-    };
     if (settings_.own == "none" || rails_.empty()) {
         return;
     }
@@ -101,9 +130,7 @@ void LoadView::take_own_nics()
         return; /* was refused when the settings were read */
     }
     for (Rail *rail : rails_) {
-        if (list.allows(rail->control().device())) {
-            take(*rail);
-        }
+        take_if_named(list, *rail);
     }
 }
 

@@ -42,6 +42,9 @@ public:
     void open(const ShareSettings &settings, const sched::Limits &limits,
               const std::vector<std::unique_ptr<Rail>> &rails, bool by_place);
 
+    /** And for one that has come later. */
+    void add(Rail &rail);
+
     /** The CPUs to which the process is bound; none: it is not, or there is no board. */
     const CpuSet &bound() const { return bound_; }
 
@@ -83,7 +86,10 @@ private:
     void look_after_seat(sched::Nanos now);
     void update(sched::Nanos now);
     void update_inbound(sched::Nanos now);
+    void enter(Rail &rail);
+    void take(Rail &rail);
     void take_own_nics();
+    void take_if_named(const DeviceList &list, Rail &rail);
     sched::PathView::Standing standing(const Rail            &rail,
                                        const BoardSeat::Load &others) const;
 

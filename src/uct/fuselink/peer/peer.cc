@@ -39,6 +39,7 @@ Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session,
                 context.rails.max_message()),
       message_paths_(channel_, bulk_, context.poller, context.host,
                      context.settings.messages, context.rails.uuid() < uuid),
+      news_(*this, context.rails, wireup_, bulk_),
       cancellation_(*this, context.host, pending_, order_, bulk_, gets_),
       teardown_(*this, endpoints_, channel_, wireup_, pending_, order_, ops_,
                 gets_, bulk_, context.host, context.iface),
@@ -284,6 +285,8 @@ void Peer::handle(const wire::ControlHeader &header, const void *data, size_t le
     }
     case ControlType::Carrier:
         return on_peer_carrier(data, length);
+    case ControlType::Rails:
+        return news_.on_message(data, length);
     case ControlType::Seen:
         return on_seen(header);
     case ControlType::Goodbye:

@@ -28,6 +28,7 @@
 #include "inflow.h"
 #include "message_paths.h"
 #include "messages.h"
+#include "rail_news.h"
 #include "silence_watch.h"
 #include "peer_context.h"
 #include "teardown.h"
@@ -150,6 +151,7 @@ public:
     void on_hello(const wire::Hello &hello, const wire::RailTable &table)
     {
         wireup_.on_hello(hello, table);
+        news_.tell();
     }
     void on_control(const wire::ControlHeader &header, const void *data,
                     size_t length);
@@ -237,6 +239,8 @@ public:
     }
     /** As PeerTable::on_carrier(). From progress. */
     void on_carrier(uint16_t down, uint16_t back);
+    /** A rail of ours is new. From progress. */
+    void on_new_rail(Rail &rail) { news_.on_own(rail); }
     bool watched() const
     {
         return !failed() && (silence_.needed() || wireup_.searches() ||
@@ -329,6 +333,7 @@ private:
     Wireup         wireup_;
     Messages       messages_;
     MessagePaths   message_paths_;
+    RailNews       news_;
     Cancellation   cancellation_;
     Teardown       teardown_;
     SilenceWatch   silence_;

@@ -239,4 +239,48 @@ ucs_status_t find_candidates(Network &network,
     return UCS_OK;
 }
 
+std::vector<RailCandidate>
+find_late_candidates(Network &network, const std::vector<std::unique_ptr<UctMd>> &mds,
+                     const RailChoice &choice, const std::vector<RailCandidate> &known)
+{
+    std::vector<std::string> taken = {"lo"};
+    for (const auto &one : known) {
+        taken.push_back(one.device);
+        if (!one.traits->routed_by_ip) {
+            for (auto &netdev : network.rdma_netdevs(one.device)) {
+                taken.push_back(std::move(netdev));
+            }
+        }
+    }
+    std::vector<RailCandidate> late;
+    for (const auto &md : mds) {
+        std::vector<UctMd::Resource> resources;
+        if (md->query_resources(resources) != UCS_OK) {
+            continue;
+        }
+        for (const auto &resource : resources) {
+            const RailTraits *traits = find_traits(resource.tl);
+            if (traits == nullptr || !traits->stream ||
+                resource.type != UCT_DEVICE_TYPE_NET ||
+                std::find(choice.tls.begin(), choice.tls.end(), traits) ==
+                    choice.tls.end() ||
+                std::find(taken.begin(), taken.end(), resource.device) != taken.end() ||
+                !choice.devices.allows(resource.device) ||
+                network.is_inner_bridge(resource.device)) {
+                continue;
+            }
+            taken.push_back(resource.device);
+            late.push_back({.md         = md.get(),
+                            .traits     = traits,
+                            .device     = resource.device,
+                            .sys_device = resource.sys_device,
+                            .weight     = choice.weights.weight(resource.device)});
+        }
+    }
+    std::sort(late.begin(), late.end(), [](const auto &a, const auto &b) {
+        return natural_less(a.device, b.device);
+    });
+    return late;
+}
+
 } // namespace fuselink

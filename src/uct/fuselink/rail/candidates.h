@@ -8,6 +8,7 @@
 #include "uct_objects.h"
 #include "traits.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,6 +54,17 @@ ucs_status_t find_candidates(Network &network,
                              const RailChoice &choice,
                              std::vector<RailCandidate> &candidates,
                              LeftOuts &left_out);
+
+/** Finds the ports that were not there, or had no link, when the rails were opened: those that
+ *  may become rails and are none of the ones given. From any thread. */
+using FindLate =
+    std::function<std::vector<RailCandidate>(const std::vector<RailCandidate> &known)>;
+
+/** Such: network interfaces alone, as find_candidates() has them. What cannot be asked for is
+ *  not there. */
+std::vector<RailCandidate>
+find_late_candidates(Network &network, const std::vector<std::unique_ptr<UctMd>> &mds,
+                     const RailChoice &choice, const std::vector<RailCandidate> &known);
 
 } // namespace fuselink
 

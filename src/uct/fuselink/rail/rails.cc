@@ -16,6 +16,12 @@ constexpr sched::Nanos kPortPause = sched::Nanos::millis(20);
 /* For one that has no link for long. */
 constexpr sched::Nanos kLongestPortPause = sched::Nanos::millis(160);
 
+size_t longest_message(const Rail &rail)
+{
+    return std::min(rail.control().attr().cap.am.max_bcopy,
+                    rail.hello().attr().cap.am.max_bcopy);
+}
+
 } // namespace
 
 /* UCX's tcp calls each end a time-out. Its kernel gives up after tries; and it has closed
@@ -55,18 +61,20 @@ ucs_status_t Rails::open(const Settings &settings,
                          uct_worker_h worker, const uct_iface_params_t *params,
                          const std::function<ucs_status_t(Rail &)> &prepare)
 {
-    UctIfaceParams lower;
-    lower.worker          = worker;
-    lower.user            = params;
-    lower.rx_headroom     = settings.rx_headroom;
-    lower.err_handler     = on_error;
-    lower.err_handler_arg = this;
-    lower.async_cb        = Poller::on_async_event;
-    lower.async_arg       = &poller_;
+    settings_              = settings;
+    user_                  = *params;
+    prepare_               = prepare;
+    lower_.worker          = worker;
+    lower_.user            = &user_;
+    lower_.rx_headroom     = settings.rx_headroom;
+    lower_.err_handler     = on_error;
+    lower_.err_handler_arg = this;
+    lower_.async_cb        = Poller::on_async_event;
+    lower_.async_arg       = &poller_;
 
     auto chosen = without_shared_subnets(host_.network(), candidates,
                                          left_out_);
-    lower.rails = std::min(chosen.size(), wire::kMaxRails);
+    lower_.rails = std::min(chosen.size(), wire::kMaxRails);
     for (const auto &candidate : chosen) {
         if (rails_.size() == wire::kMaxRails) {
             ucs_warn("fuselink: more than %zu NIC ports; %s and those after it "
@@ -78,20 +86,17 @@ ucs_status_t Rails::open(const Settings &settings,
             }
             break;
         }
-        if (!may_lock(candidate, lower.rails)) {
+        if (!may_lock(candidate, lower_.rails)) {
             continue;
         }
-        auto rail = open_one(candidate, lower, prepare);
+        auto rail = open_one(candidate, 0);
         if (rail == nullptr) {
             continue;
         }
-        said_uneven_  = said_uneven_ || candidate.named;
-        rail->standby = !settings.standby_none &&
-                        settings.standby.allows(rail->control().device());
-        table_.rails.push_back(rail->record());
-        rails_.push_back(std::move(rail));
+        said_uneven_ = said_uneven_ || candidate.named;
+        enlist(std::move(rail));
     }
-    name_unlocked(lower.rails);
+    name_unlocked(lower_.rails);
     if (rails_.empty()) {
         ucs_error("fuselink: no NIC port could be opened; "
                   "UCX_FUSELINK_DEVICES selects the ports to use");
@@ -101,15 +106,58 @@ ucs_status_t Rails::open(const Settings &settings,
     return UCS_OK;
 }
 
-/* nullptr if the candidate is no rail; then it is among those left out. */
-std::unique_ptr<Rail>
-Rails::open_one(const RailCandidate &candidate, const UctIfaceParams &params,
-                const std::function<ucs_status_t(Rail &)> &prepare)
+Rail *Rails::enlist(std::unique_ptr<Rail> rail)
+{
+    rail->standby = !settings_.standby_none &&
+                    settings_.standby.allows(rail->control().device());
+    table_.rails.push_back(rail->record());
+    rails_.push_back(std::move(rail));
+    return rails_.back().get();
+}
+
+std::vector<RailCandidate> Rails::candidates_in_use() const
+{
+    std::vector<RailCandidate> all;
+    for (const auto &rail : rails_) {
+        all.push_back({.traits = &rail->traits(), .device = rail->control().device()});
+    }
+    return all;
+}
+
+std::vector<RailCandidate> Rails::known() const
+{
+    auto              all = candidates_in_use();
+    const RailTraits &any = rails_.front()->traits();
+    for (const auto &one : left_out_) {
+        all.push_back({.traits = &any, .device = one.port});
+    }
+    return all;
+}
+
+/* What peers and UCP were told of the others stays true. */
+Rail *Rails::add(const RailCandidate &candidate)
+{
+    if (rails_.size() == wire::kMaxRails) {
+        leave_out(candidate, "there are as many rails as can be");
+        return nullptr;
+    }
+    auto all = candidates_in_use();
+    all.push_back(candidate);
+    if (!has_own_subnet(host_.network(), candidate, all, left_out_)) {
+        return nullptr;
+    }
+    auto rail = open_one(candidate, max_message());
+    return rail != nullptr ? enlist(std::move(rail)) : nullptr;
+}
+
+/* nullptr if the candidate is no rail; then it is among those left out. It has to take
+ * messages of so many bytes. */
+std::unique_ptr<Rail> Rails::open_one(const RailCandidate &candidate, size_t message)
 {
     std::unique_ptr<Rail> rail;
     ucs_status_t status = Rail::open(candidate,
                                      static_cast<uint8_t>(rails_.size()),
-                                     host_.network(), params, rail);
+                                     host_.network(), lower_, rail);
     if (status == UCS_OK && !candidate.named && adds_little(*rail)) {
         ucs_debug("fuselink: %s is not used beside much faster RDMA NICs "
                   "unless UCX_FUSELINK_DEVICES names it",
@@ -117,8 +165,12 @@ Rails::open_one(const RailCandidate &candidate, const UctIfaceParams &params,
         leave_out(candidate, "far slower than the RDMA NICs beside it");
         return nullptr;
     }
+    if (status == UCS_OK && longest_message(*rail) < message) {
+        leave_out(candidate, "takes shorter messages than the rails that there were");
+        return nullptr;
+    }
     if (status == UCS_OK) {
-        status = prepare(*rail);
+        status = prepare_(*rail);
     }
     if (status == UCS_OK) {
         status = rail->watch(poller_);
@@ -194,8 +246,7 @@ size_t Rails::max_message() const
 {
     size_t most = SIZE_MAX;
     for (const auto &rail : rails_) {
-        most = std::min({most, rail->control().attr().cap.am.max_bcopy,
-                         rail->hello().attr().cap.am.max_bcopy});
+        most = std::min(most, longest_message(*rail));
     }
     return most;
 }

@@ -49,6 +49,12 @@ public:
          uct_worker_h worker, const uct_iface_params_t *params,
          const std::function<ucs_status_t(Rail &)> &prepare);
 
+    /** One that has come later: the last of the list from now on, if it can be a rail.
+     *  nullptr: it is none, and is among those left out. From progress. */
+    Rail *add(const RailCandidate &candidate);
+    /** All that are rails, or were left out: of these nothing is to be added. */
+    std::vector<RailCandidate> known() const;
+
     const List            &list() const { return rails_; }
     /** The rails as peers are told of them, with this interface's identity. */
     const wire::RailTable &table() const { return table_; }
@@ -85,14 +91,18 @@ private:
     bool may_lock(const RailCandidate &candidate, size_t rails);
     void name_unlocked(size_t rails) const;
     void leave_out(const RailCandidate &candidate, const std::string &why);
-    std::unique_ptr<Rail>
-    open_one(const RailCandidate &candidate, const UctIfaceParams &params,
-             const std::function<ucs_status_t(Rail &)> &prepare);
+    std::unique_ptr<Rail> open_one(const RailCandidate &candidate, size_t message);
+    std::vector<RailCandidate> candidates_in_use() const;
+    Rail *enlist(std::unique_ptr<Rail> rail);
     void warn_apart(const wire::RailTable &address) const;
 
     Host            &host_;
     Poller          &poller_;
     Lanes           &lanes_;
+    Settings         settings_;
+    uct_iface_params_t user_{}; /* of fuselink's own open */
+    UctIfaceParams   lower_;
+    std::function<ucs_status_t(Rail &)> prepare_;
     List             rails_;
     Wires            wires_;
     wire::RailTable  table_;

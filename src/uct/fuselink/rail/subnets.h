@@ -22,6 +22,10 @@ without_shared_subnets(Network                          &network,
                        const std::vector<RailCandidate> &candidates,
                        LeftOuts &left_out);
 
+/** The same of one of them alone. False: it is to be left out, and was named. */
+bool has_own_subnet(Network &network, const RailCandidate &candidate,
+                    const std::vector<RailCandidate> &candidates, LeftOuts &left_out);
+
 } // namespace fuselink
 
 #endif

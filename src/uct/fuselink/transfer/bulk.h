@@ -66,6 +66,18 @@ public:
     {
         return paths_.set_table(table);
     }
+    /** There are more: see PathSet. What waits may go over these. From progress, or a
+     *  rail's callback. */
+    void add_own(Rail &rail)
+    {
+        paths_.add_own(rail);
+        loop_.pump_later();
+    }
+    void add_remote(const wire::RailRecord &remote)
+    {
+        paths_.add_remote(remote);
+        loop_.pump_later();
+    }
     /** The peer's rails. */
     const wire::RailTable &table() const { return paths_.table(); }
     bool   ready() const { return paths_.table_known(); }

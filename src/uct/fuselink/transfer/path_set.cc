@@ -12,18 +12,44 @@ size_t PathSet::set_table(const wire::RailTable &table)
     table_       = table;
     table_known_ = true;
     for (const auto &remote : table.rails) {
-        Rail::Route route = Rail::route_to(host_.network(), remote,
-                                           rails_.uuid(), table.uuid);
-        for (const auto &rail : rails_.list()) {
-            if (rail->traits().routed_by_ip && rail->reaches(remote, route)) {
-                add(*rail, remote);
-            }
-        }
+        add_routed(remote);
     }
     for (const RailPair &pair : pair_rails(rails_.list(), table.rails)) {
         add(*pair.own, *pair.remote);
     }
     return paths_.size();
+}
+
+Rail::Route PathSet::route_to(const wire::RailRecord &remote) const
+{
+    return Rail::route_to(host_.network(), remote, rails_.uuid(), table_.uuid);
+}
+
+void PathSet::add_routed(const wire::RailRecord &remote)
+{
+    const Rail::Route route = route_to(remote);
+    for (const auto &rail : rails_.list()) {
+        if (rail->traits().routed_by_ip && rail->reaches(remote, route)) {
+            add(*rail, remote);
+        }
+    }
+}
+
+void PathSet::add_own(Rail &rail)
+{
+    for (const auto &remote : table_.rails) {
+        if (rail.traits().routed_by_ip && rail.reaches(remote, route_to(remote))) {
+            add(rail, remote);
+        }
+    }
+    drop_plan();
+}
+
+void PathSet::add_remote(const wire::RailRecord &remote)
+{
+    table_.rails.push_back(remote);
+    add_routed(remote);
+    drop_plan();
 }
 
 void PathSet::add(Rail &rail, const wire::RailRecord &remote)

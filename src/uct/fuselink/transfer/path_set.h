@@ -37,6 +37,11 @@ public:
 
     /** The peer's rails are known: makes the paths. Returns how many. */
     size_t set_table(const wire::RailTable &table);
+    /** A rail of ours is new: its paths, behind the others. Only one that is routed by
+     *  IP. */
+    void add_own(Rail &rail);
+    /** The same of one of the peer's, of a number that its table has not. */
+    void add_remote(const wire::RailRecord &remote);
     /** The peer's rails. */
     const wire::RailTable &table() const { return table_; }
     bool table_known() const { return table_known_; }
@@ -113,6 +118,8 @@ private:
     static constexpr unsigned kLooks = 2;
 
     void add(Rail &rail, const wire::RailRecord &remote);
+    Rail::Route route_to(const wire::RailRecord &remote) const;
+    void add_routed(const wire::RailRecord &remote);
 
     Connection       &connection_;
     Endpoints        &endpoints_;

@@ -21,7 +21,7 @@ namespace fuselink::wire {
 static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
-inline constexpr uint8_t kProtocolVersion = 11;
+inline constexpr uint8_t kProtocolVersion = 12;
 
 /* fuselink's own active message ids on a rail; there are no others. */
 enum class RailAm : uint8_t {
@@ -100,6 +100,7 @@ enum class ControlType : uint8_t {
     Seen       = 23,
     User       = 24,
     Carrier    = 25,
+    Rails      = 26,
 };
 
 /** False for those that say of the lane how it is, or that it ends: each says all
@@ -163,6 +164,12 @@ struct Carrier {
     uint16_t      down; /* bit per rail of the sender */
     uint16_t      back; /* those that have just got one again */
     uint16_t      reserved[2];
+} __attribute__((packed));
+
+/* The sender has more rails than it had said: this header, then an encoded RailTable of
+ * all. Those that the receiver knows are what they were. */
+struct Rails {
+    ControlHeader header;
 } __attribute__((packed));
 
 /* A user's message to a receiver whose token is not known yet: this header, then

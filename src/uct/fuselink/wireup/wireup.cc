@@ -31,6 +31,9 @@ Wireup::Wireup(Connection &conn, Endpoints &endpoints, ControlChannel &channel,
 ucs_status_t Wireup::connect(const wire::RailTable &address, bool later)
 {
     candidates_.add(address);
+    if (!heard_.table) {
+        address_ = address;
+    }
     if (candidates_.empty()) {
         ucs_error("fuselink: no rail of this process reaches peer %016lx; "
                   "UCX_FUSELINK_DEVICES must name a NIC port that both have",
@@ -346,6 +349,7 @@ void Wireup::on_hello(const wire::Hello &hello, const wire::RailTable &table)
     channel_.on_confirmed(hello.header.confirmed);
     channel_.set_peer_token(hello.token);
     heard_.table  = true;
+    address_.reset();
     heard_.session = hello.header.session;
     heard_.remote = hello.from;
     heard_.own    = hello.to;
@@ -522,6 +526,16 @@ void Wireup::on_carrier()
         !search_.has_link(*channel_.rail(), channel_.remote())) {
         on_silent();
     }
+}
+
+void Wireup::on_more_rails()
+{
+    if (heard_.table) {
+        candidates_.add(bulk_.table());
+    } else if (address_) {
+        candidates_.add(*address_);
+    }
+    on_carrier();
 }
 
 bool Wireup::on_error(uct_ep_h ep, ucs_status_t status)

@@ -120,6 +120,9 @@ public:
 
     /** The peer's number for the connection; 0: it has not said hello. */
     uint32_t peer_session() const { return heard_.session; }
+    /** This process, or the peer, has rails that it had not: what it looks for may be
+     *  there. */
+    void     on_more_rails();
     /** No rail carries bulk data: the connection fails when it is told. */
     bool     no_paths() const { return heard_.no_paths; }
     /** True if the peer's messages to us come over the same connection as ours
@@ -215,6 +218,7 @@ private:
     bool            ep_broke_ = false;  /* when it was not the lane any more */
     std::optional<uint8_t> confirms_;   /* see ControlChannel::confirm() */
     Loss            loss_;
+    std::optional<wire::RailTable> address_; /* the peer's, until its hello comes */
     /* The peer's new lane goes over these rails, ours and its own. */
     std::optional<std::pair<uint8_t, uint8_t>> prefer_;
     ucs_status_t    given_up_ = UCS_OK;

@@ -1,0 +1,50 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#ifndef FUSELINK_PEER_RAIL_NEWS_H
+#define FUSELINK_PEER_RAIL_NEWS_H
+
+#include "../conn/connection.h"
+#include "../rail/rails.h"
+#include "../transfer/bulk.h"
+#include "../wireup/wireup.h"
+
+#include <cstddef>
+
+namespace fuselink {
+
+/**
+ * Rails that one of two peers gets while they are connected: a NIC that had no link at the
+ * start, or was not there. The peer is told, and both have paths for bulk data over it, and
+ * may take it for messages when they look for a lane.
+ *
+ * What the peer says is untrusted. One thread at a time (the worker's).
+ */
+class RailNews {
+public:
+    RailNews(Connection &conn, const Rails &rails, Wireup &wireup, BulkSender &bulk)
+        : conn_(conn), rails_(rails), wireup_(wireup), bulk_(bulk),
+          told_(rails.list().size())
+    {
+    }
+    RailNews(const RailNews &)            = delete;
+    RailNews &operator=(const RailNews &) = delete;
+
+    /** A rail of ours is new. From progress. */
+    void on_own(Rail &rail);
+    /** The peer's hello has come: it is told of those that ours may not have had. */
+    void tell();
+    /** A wire::Rails. */
+    void on_message(const void *data, size_t length);
+
+private:
+    void learn(const wire::RailTable &theirs);
+
+    Connection  &conn_;
+    const Rails &rails_;
+    Wireup      &wireup_;
+    BulkSender  &bulk_;
+    size_t       told_; /* of our rails, at least */
+};
+
+} // namespace fuselink
+
+#endif
