@@ -251,6 +251,14 @@ bool SilenceWatch::carries_by_pair(const Path &path)
                path.state == Path::State::Idle && path.pair && path.pair->ready();
 }
 
+Wire &SilenceWatch::wire_of(Path &path)
+{
+    if (ucs_unlikely(path.stream.wire == nullptr)) {
+        path.stream.wire = &rails_.wires().between(path.rail, path.remote);
+    }
+    return *path.stream.wire;
+}
+
 bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
 {
     const bool is_stream = path.rail.traits().stream;
@@ -279,9 +287,7 @@ bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
     if (is_stream) {
         bulk_.learn_address(path);
     }
-    if (ucs_unlikely(own.wire == nullptr)) {
-        own.wire = &rails_.wires().between(path.rail, path.remote);
-    }
+    wire_of(path);
     StreamState state;
     if (is_stream && ucs_unlikely(own.watch.is_new()) &&
         host_.streams().look(path.ep, state)) {
@@ -390,14 +396,13 @@ sched::Nanos SilenceWatch::lately(const Path &path)
 
 void SilenceWatch::on_told(uint8_t own, uint8_t remote)
 {
-    const Path *path = bulk_.paths().find(own, remote, [](const Path &one) {
-        return one.stream.wire != nullptr;
+    Path *path = bulk_.paths().find(own, remote, [](const Path &one) {
+        return one.stream.wire != nullptr || one.rail.traits().stream;
     });
-    Wire *wire = path != nullptr ? path->stream.wire : nullptr;
-    if (wire != nullptr &&
-        rails_.wires().may_be_silent(*wire, host_.now(), lately(*path))) {
-        rails_.wires().proved_silent(*wire, host_.now());
-        leave(*wire);
+    if (path != nullptr && rails_.wires().may_be_silent(wire_of(*path), host_.now(),
+                                                        lately(*path))) {
+        rails_.wires().proved_silent(*path->stream.wire, host_.now());
+        leave(*path->stream.wire);
     }
 }
 
@@ -432,17 +437,19 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
         const sched::Nanos patience = wire != nullptr && wire->evidence.silent() ?
                                           sched::WireEvidence::kTry :
                                           ConnectTimer::kKernel;
+        if (waits > ConnectTimer::kKernel / 2 && now - watch.probed_at >= kLastAsk / 4) {
+            watch.probed_at = now;
+            channel_.ask_seen();
+        }
         if (waits <= patience || !host_.streams().look(path.ep, state)) {
             return;
         }
-        if (state.phase == StreamState::Phase::Connecting ||
-            program_at_ > std::max(watch.waits_from, runs_since_) +
-                              ConnectTimer::kKernel / 2) {
+        if (state.phase == StreamState::Phase::Connecting) {
+            note_unanswered(path, waits, now);
             bulk_.on_silent(path);
-        } else if (waits > ConnectTimer::kKernel &&
-                   now - watch.probed_at >= kLastAsk / 4) {
-            watch.probed_at = now;
-            channel_.ask_seen();
+        } else if (program_at_ > std::max(watch.waits_from, runs_since_) +
+                                     ConnectTimer::kKernel / 2) {
+            bulk_.on_silent(path);
         }
         return;
     }
@@ -453,6 +460,20 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
     view.peer_heard_at = now;
     if (watch.quiet.look(view) == sched::QuietClock::Health::Dead) {
         bulk_.on_unanswered(path);
+    }
+}
+
+/* Two questions of its kernel for a connection, while the peer's host answered over another
+ * wire, and nothing came over this one. */
+void SilenceWatch::note_unanswered(Path &path, sched::Nanos waits, sched::Nanos now)
+{
+    sched::Nanos heard = std::max({program_at_, acknowledged_at_, lane_.watch.heard_at()});
+    for (const auto &other : bulk_.paths()) {
+        heard = std::max(heard, other->stream.watch.heard_at());
+    }
+    Wire &wire = wire_of(path);
+    if (heard >= now - waits / 2 && rails_.wires().may_be_silent(wire, now, waits)) {
+        rails_.wires().proved_silent(wire, now);
     }
 }
 

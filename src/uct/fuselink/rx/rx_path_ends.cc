@@ -141,7 +141,7 @@ void RxPathEnds::on_broken(const void *data, size_t length)
     }
     path.empty  = 0;
     path.after  = host_.now() + kInNetwork;
-    bulk_.on_peer_broke(message.rail, message.from);
+    bulk_.on_peer_broke(message.rail, message.from, message.unheard != 0);
     conn_.defer();
 }
 

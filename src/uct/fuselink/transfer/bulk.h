@@ -242,9 +242,9 @@ public:
     /** Something for the other kernel to acknowledge, if there is room. */
     void probe(Path &path) { recovery_.probe(path); }
     /** The peer's end of a pair of queue pairs is gone. */
-    void on_peer_broke(uint8_t own, uint8_t remote)
+    void on_peer_broke(uint8_t own, uint8_t remote, bool unheard)
     {
-        recovery_.on_peer_broke(own, remote);
+        recovery_.on_peer_broke(own, remote, unheard);
     }
     /** Nothing is left of ours that the peer's NICs could reach. */
     bool torn_down(uint8_t own, uint8_t remote) const

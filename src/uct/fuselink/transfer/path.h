@@ -78,6 +78,14 @@ struct Path {
         ucs_status_t why = UCS_OK;
         sched::Nanos until; /* what it waits for may take so long */
         sched::Nanos rests_until; /* of the last break that counts */
+
+        /** Fuselink, a NIC or a kernel has heard nothing: what was on it is not to blame.
+         *  Of a key that is not valid any more the other NIC says so. */
+        bool lost_its_wire() const
+        {
+            return silent || unlinked || why == UCS_ERR_ENDPOINT_TIMEOUT ||
+                   why == UCS_ERR_TIMED_OUT;
+        }
     };
 
     /** Of bytes that wait at the kernel; Kernel: nobody has told it. */

@@ -44,11 +44,12 @@ public:
             rail_.health.path_broke(far(), state_, now);
         }
     }
-    /** The peer has answered, and nothing of the old connection happens any more. */
-    void drained(bool link, sched::Nanos now)
+    /** The peer has answered, and nothing of the old connection happens any more. That of
+     *  a try is no failure of its own, but where it has `lost` something it is one. */
+    void drained(bool link, bool lost, sched::Nanos now)
     {
-        if (out_ && !tries_) {
-            real_ = true;
+        if (out_ && (!tries_ || (lost && !counted_))) {
+            real_ = counted_ = true;
             rail_.health.path_drained(far(), state_, why_, broke_,
                                       link_ && link, now);
         }
@@ -73,7 +74,7 @@ public:
     void works(sched::Nanos now)
     {
         if (out_) {
-            out_ = real_ = false;
+            out_ = real_ = counted_ = false;
             rail_.health.path_works(far(), state_, now);
         }
     }
@@ -93,7 +94,7 @@ private:
     {
         if (out_) {
             const bool real = real_;
-            out_ = real_ = false;
+            out_ = real_ = counted_ = false;
             rail_.health.path_over(state_, real, now);
         }
     }
@@ -106,6 +107,7 @@ private:
     NicState                state_  = NicState::Up;
     bool                    out_    = false;
     bool                    real_   = false;
+    bool                    counted_ = false; /* as a failure, since it is out */
     bool                    link_   = true;
     bool                    tries_  = false; /* what broke was a try */
 };

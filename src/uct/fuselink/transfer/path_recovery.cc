@@ -180,6 +180,7 @@ void PathRecovery::tear_down(Path &path)
     /* Of a wire over which others still hear something only the path is given up. */
     message.silent      = path.recovery.silent && (path.stream.wire == nullptr ||
                                               path.stream.wire->evidence.silent());
+    message.unheard     = path.recovery.lost_its_wire();
     message.family      = path.stream.here.family;
     message.port        = path.stream.here.port;
     std::copy(path.stream.here.ip.begin(), path.stream.here.ip.end(), message.ip);
@@ -222,7 +223,10 @@ void PathRecovery::on_path_quiet(const wire::PathQuiet &message)
     }
     /* Only now: a peer that has gone does not answer, and needs no line for
      * each of its connections. */
-    path.health.drained(path.has_link(), host_.now());
+    path.health.drained(path.has_link(),
+                        !path.lost.empty() || !path.unacked.empty() ||
+                            !path.parts.empty(),
+                        host_.now());
     begin_backoff(path);
     listener_.on_drained(path, message.seen);
     connection_.defer();
@@ -375,12 +379,13 @@ void PathRecovery::on_pair_ready(Path &path)
     }
 }
 
-void PathRecovery::on_peer_broke(uint8_t own, uint8_t remote)
+void PathRecovery::on_peer_broke(uint8_t own, uint8_t remote, bool unheard)
 {
     for (auto &path : paths_) {
         if (path->rail.index() == own && path->remote.index == remote &&
             path->pair && path->pair->ep() != nullptr) {
-            break_path(*path, UCS_ERR_CONNECTION_RESET);
+            break_path(*path, unheard ? UCS_ERR_ENDPOINT_TIMEOUT :
+                                        UCS_ERR_CONNECTION_RESET);
         }
     }
 }

@@ -105,8 +105,9 @@ public:
 
     /** The peer is drained on a path that broke. */
     void on_path_quiet(const wire::PathQuiet &message);
-    /** The peer's end of a connection of queue pairs is gone. */
-    void on_peer_broke(uint8_t own, uint8_t remote);
+    /** The peer's end of a connection of queue pairs is gone. @param unheard  As
+     *  nothing came back to it. */
+    void on_peer_broke(uint8_t own, uint8_t remote, bool unheard);
     /** Nothing is left of ours that the peer's NICs could reach. */
     bool torn_down(uint8_t own, uint8_t remote) const;
 

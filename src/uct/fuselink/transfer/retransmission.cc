@@ -10,15 +10,6 @@ namespace {
  * of these bytes. */
 constexpr uint8_t kMostTries = 3;
 
-/* Fuselink, the NIC or the kernel has heard nothing: what was on it is not to blame. Of a
- * key that is not valid any more the other NIC says so. */
-bool lost_its_wire(const Path &path)
-{
-    return path.recovery.silent || path.recovery.unlinked ||
-           path.recovery.why == UCS_ERR_ENDPOINT_TIMEOUT ||
-           path.recovery.why == UCS_ERR_TIMED_OUT;
-}
-
 } // namespace
 
 /* What our NIC was to read nobody can send any more, if its end was that of this connection
@@ -61,7 +52,7 @@ void Retransmission::send_again(Chunk &chunk)
         end(chunk);
         return;
     }
-    const bool blamed = !lost_its_wire(*chunk.path);
+    const bool blamed = !chunk.path->recovery.lost_its_wire();
     const auto tries  = static_cast<uint8_t>(chunk.tries + blamed);
     queue_.push({chunk.transfer, chunk.offset, chunk.length, tries, nullptr,
                  &chunk.path->rail.health});

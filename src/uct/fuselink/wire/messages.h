@@ -294,7 +294,8 @@ struct PathBroken {
     uint32_t      next;   /* number of the path's next chunk */
     uint8_t       ip[16]; /* family 4: the first four */
     uint16_t      port;
-    uint16_t      reserved2;
+    uint8_t       unheard; /* not 0: nothing came back, so no bytes are to blame */
+    uint8_t       reserved;
 } __attribute__((packed));
 
 struct PathQuiet {

@@ -175,6 +175,7 @@ private:
     struct Heard { /* of the peer */
         bool     table    = false; /* of its rails */
         bool     no_paths = false; /* there are none for bulk data */
+        sched::Nanos at; /* the first hello came */
         uint32_t session  = 0;
         /* Over which its hello came. */
         uint8_t  own    = 0; /* our rail */
