@@ -250,8 +250,8 @@ void draw_crowd(uint64_t seed, const Cuts &cuts, Scenario &s)
 void draw_late(uint64_t seed, const Cuts &cuts, Scenario &s)
 {
     Random chance(seed, 102);
-    if (s.nics == 1 || s.wires != Wires::Tcp || s.fair || s.none_reaches ||
-        s.loses_nic || !chance.one_in(10) ||
+    if (s.nics == 1 || (s.wires != Wires::Tcp && s.wires != Wires::Mixed) || s.fair ||
+        s.none_reaches || s.lags || s.loses_nic || !chance.one_in(10) ||
         (s.nics == 2 && !s.faults.empty())) { /* nothing might be left */
         return;
     }

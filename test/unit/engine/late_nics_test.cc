@@ -9,61 +9,64 @@ namespace {
 
 using sched::Nanos;
 
-/* The milliseconds of a minute at which it was due. */
-std::vector<int64_t> due_times(LateNics &late, Nanos from)
+/* The milliseconds of a minute at which this one was due. */
+std::vector<int64_t> due_times(LateNics &late, int ifindex, Nanos from)
 {
     std::vector<int64_t> times;
     for (Nanos time; time < Nanos::seconds(60); time = time + Nanos::millis(10)) {
-        if (late.take_due(from + time)) {
-            times.push_back(time.count() / 1'000'000);
+        while (int due = late.take_due(from + time)) {
+            if (due == ifindex) {
+                times.push_back(time.count() / 1'000'000);
+            }
         }
     }
     return times;
 }
 
-TEST(LateNics, AreNotThoseOfTheStart)
+TEST(LateNics, AreLookedAtWhenTheyHaveSettled)
 {
     LateNics late;
-    late.begin({1, 2, 5});
-    late.note({1, 2, 5}, Nanos::seconds(1));
-    late.note({2}, Nanos::seconds(2));
-    late.note({1, 2, 5}, Nanos::seconds(3)); /* they were away */
     EXPECT_FALSE(late.waits());
-    EXPECT_TRUE(due_times(late, Nanos::seconds(3)).empty());
-}
-
-TEST(LateNics, AreLookedForWhenTheyHaveSettled)
-{
-    LateNics late;
-    late.begin({2, 5});
-    late.note({2, 3, 5}, Nanos::seconds(1));
+    late.note({3}, Nanos::seconds(1));
     EXPECT_TRUE(late.waits());
-    EXPECT_FALSE(late.take_due(Nanos::seconds(1) + Nanos::millis(99)));
-    EXPECT_TRUE(late.take_due(Nanos::seconds(1) + Nanos::millis(100)));
-    late.found();
+    EXPECT_EQ(late.take_due(Nanos::seconds(1) + Nanos::millis(99)), 0);
+    EXPECT_EQ(late.take_due(Nanos::seconds(1) + Nanos::millis(100)), 3);
+    late.settle(3);
     EXPECT_FALSE(late.waits());
-    late.note({2, 3, 5}, Nanos::seconds(2));
-    EXPECT_FALSE(late.waits()); /* it was new once */
+    late.note({3}, Nanos::seconds(2));
+    EXPECT_FALSE(late.waits());
 }
 
-TEST(LateNics, AreLookedForAFewTimesMore)
+TEST(LateNics, AreLookedAtAFewTimesMore)
 {
     LateNics late;
-    late.begin({});
     late.note({7}, Nanos::seconds(1));
-    EXPECT_EQ(due_times(late, Nanos::seconds(1)),
+    EXPECT_EQ(due_times(late, 7, Nanos::seconds(1)),
               (std::vector<int64_t>{100, 600, 2600, 10600, 42600}));
     EXPECT_FALSE(late.waits());
 }
 
-TEST(LateNics, BeginAnewWithEachThatComes)
+TEST(LateNics, AreEachLookedAt)
 {
     LateNics late;
-    late.begin({1});
     late.note({1, 9}, Nanos::seconds(1));
-    EXPECT_TRUE(late.take_due(Nanos::seconds(2)));
+    late.settle(1);
     late.note({1, 4, 9}, Nanos::seconds(3));
-    EXPECT_EQ(due_times(late, Nanos::seconds(3)).size(), LateNics::kLooks);
+    EXPECT_EQ(due_times(late, 1, Nanos::seconds(3)).size(), 0u);
+    late.note({9}, Nanos::seconds(100));
+    late.note({1, 4, 9}, Nanos::seconds(101));
+    EXPECT_EQ(due_times(late, 4, Nanos::seconds(101)).size(), LateNics::kLooks);
+}
+
+TEST(LateNics, BeginAnewWhenTheyAreBack)
+{
+    LateNics late;
+    late.note({5}, Nanos::seconds(1));
+    EXPECT_EQ(late.take_due(Nanos::seconds(2)), 5);
+    late.note({}, Nanos::seconds(3));
+    EXPECT_FALSE(late.waits()); /* nothing to look at */
+    late.note({5}, Nanos::seconds(4));
+    EXPECT_EQ(due_times(late, 5, Nanos::seconds(4)).size(), LateNics::kLooks);
 }
 
 } // namespace

@@ -47,10 +47,10 @@ public:
     {
         return candidates_;
     }
-    /** Others that are there by now; see FindLate. */
-    std::vector<RailCandidate> find_late(const std::vector<RailCandidate> &known) const
+    /** See FindLate. */
+    std::optional<RailCandidate> find_late(const std::string &device) const
     {
-        return find_late_candidates(host_.network(), lower_, choice_, known);
+        return find_late_candidate(host_.network(), lower_, choice_, device);
     }
     /** UCX's domain for memory of GPUs; nullptr if there are none. */
     UctMd *gpu() const { return gpu_; }

@@ -200,7 +200,7 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
     engine_ = std::make_unique<Engine>(md.host(), *this, md.regions(),
                                        md.nics(), settings);
     status  = engine_->open_rails(
-        md.candidates(), [&md](const auto &known) { return md.find_late(known); },
+        md.candidates(), [&md](const auto &device) { return md.find_late(device); },
         tl_worker, params);
     if (status == UCS_OK && md.takes_gpu()) {
         status = engine_->open_gpu(*md.gpu(), md.gpu_ipc(), md.nvlinks(),
@@ -260,6 +260,7 @@ ucs_status_t RailsIface::query(uct_iface_h tl_iface, uct_iface_attr_t *attr)
     /* A message must fit whichever rail the control lane is on; its latency
      * is the slowest's of those that it goes over while they work, the RDMA
      * NICs if there are any. Bulk bandwidth is the sum. */
+    const Turns::Own turn(iface.engine_->turns()); /* there may be more */
     const auto &rails = iface.engine_->rails();
     const bool  rdma  = std::any_of(rails.begin(), rails.end(),
                                     [](const auto &rail) {
@@ -345,6 +346,7 @@ ucs_status_t RailsIface::estimate_perf(uct_iface_h tl_iface,
         !(attr->field_mask & UCT_PERF_ATTR_FIELD_OPERATION)) {
         return status;
     }
+    const Turns::Own turn(from(tl_iface).engine_->turns());
     const auto &rails = from(tl_iface).engine_->rails();
     double sum        = 0;
     double one        = 0;
@@ -394,7 +396,8 @@ ucs_status_t RailsIface::get_device_address(uct_iface_h iface,
 ucs_status_t RailsIface::get_address(uct_iface_h tl_iface,
                                      uct_iface_addr_t *addr)
 {
-    Engine &engine = from(tl_iface).engine();
+    Engine          &engine = from(tl_iface).engine();
+    const Turns::Own turn(engine.turns());
     uint8_t packed[wire::kMaxIfaceAddress] = {};
     wire::pack_iface_address(engine.table(), packed);
     memcpy(addr, packed, sizeof(packed));
@@ -431,6 +434,7 @@ int RailsIface::is_reachable(const uct_iface_h tl_iface,
     }
     /* UCX takes another transport then, if it has one. */
     wire::RailTable table;
+    const Turns::Own turn(iface.engine().turns());
     auto *bytes = reinterpret_cast<const uint8_t *>(iface_addr);
     return wire::unpack_iface_address({bytes, wire::kMaxIfaceAddress},
                                       table) &&

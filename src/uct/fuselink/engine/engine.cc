@@ -1,7 +1,9 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "engine.h"
 
+#include <algorithm>
 #include <bit>
+#include <optional>
 #include <vector>
 
 namespace fuselink {
@@ -52,18 +54,19 @@ unsigned Engine::progress_away()
 
 void Engine::watch()
 {
-    const sched::Nanos now = host_.now();
+    sched::Nanos now = host_.now();
     if (now - watched_ >= SilenceWatch::kInterval) {
         watched_ = now;
+        if (ucs_unlikely(late_.waits())) {
+            look_for_late(now);
+            now = host_.now(); /* it takes a millisecond to open one */
+        }
         if (carrier_) {
             const bool ports = rails_.take_ports_due(now);
             if (carrier_->look(now) || ports) {
                 note_carrier();
                 late_.note(carrier_->ready(), now);
             }
-        }
-        if (ucs_unlikely(late_.waits()) && late_.take_due(now)) {
-            look_for_late();
         }
         for (const auto &rail : rails_.list()) {
             rail->health.look(now);
@@ -112,21 +115,36 @@ void Engine::note_carrier()
 }
 
 /* What UCP was told of the interface stays: it knows one device, however many NICs. */
-void Engine::look_for_late()
+void Engine::look_for_late(sched::Nanos now)
 {
-    for (const RailCandidate &candidate : find_late_(rails_.known())) {
-        late_.found();
-        Rail *rail = rails_.add(candidate);
-        if (rail == nullptr) {
-            continue;
+    const auto all = host_.network().interface_addresses();
+    while (const int ifindex = late_.take_due(now)) {
+        const auto it = std::find_if(all.begin(), all.end(), [&](const auto &one) {
+            return one.ifindex == ifindex;
+        });
+        if (it == all.end()) {
+            continue; /* it has gone by now */
         }
-        loads_.add(*rail);
-        watching_.add(*rail);
-        ucs_warn("fuselink: rail %s was not there at the start, and is used from now on",
-                 rail->name().c_str());
-        rail->introduction.begin(host_.now());
-        peers_.on_new_rail(*rail);
+        const std::optional<RailCandidate> candidate =
+            rails_.is_settled(it->device) ? std::nullopt : find_late_(it->device);
+        Rail *rail = candidate ? rails_.add(*candidate) : nullptr;
+        if (!candidate || rail != nullptr || rails_.is_settled(it->device)) {
+            late_.settle(ifindex);
+        }
+        if (rail != nullptr) {
+            begin_late(*rail);
+        }
     }
+}
+
+void Engine::begin_late(Rail &rail)
+{
+    loads_.add(rail);
+    watching_.add(rail);
+    ucs_warn("fuselink: rail %s was not there at the start, and is used from now on",
+             rail.name().c_str());
+    rail.introduction.begin(host_.now());
+    peers_.on_new_rails();
 }
 
 PeerContext Engine::peer_context()
@@ -189,7 +207,7 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
     find_late_ = std::move(find_late);
     if (carrier_) {
         poller_.wake_by(carrier_->event_fd());
-        late_.begin(carrier_->ready());
+        late_.note(carrier_->ready(), host_.now()); /* what has come since the MD was opened */
     } else {
         ucs_debug("fuselink: nobody tells of links: %s", error.c_str());
     }

@@ -199,9 +199,9 @@ private:
             return UCS_ERR_BUSY;
         }
         /* A wire that falls silent wakes nobody. */
-        poller_.wake_in(peers_.watched()       ? kWatchAsleep :
+        poller_.wake_in(peers_.watched() || peers_.has_news()   ? kWatchAsleep :
                         peers_.waits_for_nic() || late_.waits() ? kPortsAsleep :
-                                                 sched::Nanos());
+                                                                  sched::Nanos());
         calls_ = kWatchCalls - 1;
         return poller_.arm(events);
     }
@@ -215,7 +215,8 @@ private:
 
     void watch();
     void note_carrier();
-    void look_for_late();
+    void look_for_late(sched::Nanos now);
+    void begin_late(Rail &rail);
 
     Host             &host_;
     uct_base_iface_t &owner_;

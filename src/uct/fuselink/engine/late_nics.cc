@@ -4,32 +4,45 @@
 #include <algorithm>
 
 namespace fuselink {
+namespace {
+
+bool has(const std::vector<int> &all, int ifindex)
+{
+    return std::find(all.begin(), all.end(), ifindex) != all.end();
+}
+
+} // namespace
 
 void LateNics::note(const std::vector<int> &ready, sched::Nanos now)
 {
-    const size_t had = known_.size();
+    std::erase_if(looks_, [&](const Look &look) { return !has(ready, look.ifindex); });
     for (int ifindex : ready) {
-        auto at = std::lower_bound(known_.begin(), known_.end(), ifindex);
-        if (at == known_.end() || *at != ifindex) {
-            known_.insert(at, ifindex);
+        if (!has(ready_, ifindex)) {
+            looks_.push_back({ifindex, now + kSettles, kAgain, kLooks});
         }
     }
-    if (known_.size() != had) {
-        looks_ = kLooks;
-        at_    = now + kSettles;
-        pause_ = kAgain;
-    }
+    ready_ = ready;
 }
 
-bool LateNics::take_due(sched::Nanos now)
+int LateNics::take_due(sched::Nanos now)
 {
-    if (looks_ == 0 || now < at_) {
-        return false;
+    auto look = std::find_if(looks_.begin(), looks_.end(),
+                             [&](const Look &one) { return now >= one.at; });
+    if (look == looks_.end()) {
+        return 0;
     }
-    --looks_;
-    at_    = now + pause_;
-    pause_ = pause_ * 4;
-    return true;
+    const int ifindex = look->ifindex;
+    look->at          = now + look->pause;
+    look->pause       = look->pause * 4;
+    if (--look->left == 0) {
+        looks_.erase(look);
+    }
+    return ifindex;
+}
+
+void LateNics::settle(int ifindex)
+{
+    std::erase_if(looks_, [&](const Look &look) { return look.ifindex == ifindex; });
 }
 
 } // namespace fuselink

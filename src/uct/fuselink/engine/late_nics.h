@@ -9,10 +9,10 @@
 namespace fuselink {
 
 /**
- * When to look for NICs that have come since the rails were opened: an interface has a link
- * and an address that never had both before. It may take a while until it can be used (an
- * IPv6 address is tried first, DHCP may give another), so what is not found is looked for
- * again, a few times.
+ * Which interfaces are to be looked at, and when, as they may be NICs that were not there
+ * when the rails were opened: each that has a link and an address, and did not have both
+ * just before. It may take a while until it can be used (DHCP may give another address), so
+ * it is looked at again, a few times.
  *
  * Reads no clock, asks nobody. One thread at a time.
  */
@@ -20,25 +20,28 @@ class LateNics {
 public:
     /** Addresses of one interface come one after the other. */
     static constexpr sched::Nanos kSettles = sched::Nanos::millis(100);
-    /** Until the next look, if there was nothing; each time four times as long. */
+    /** Until the next look, if it could not be used; each time four times as long. */
     static constexpr sched::Nanos kAgain = sched::Nanos::millis(500);
     static constexpr unsigned     kLooks = 5;
 
-    /** These interfaces are ready (Carrier::ready()) when the rails are opened. */
-    void begin(std::vector<int> ready) { known_ = std::move(ready); }
-    /** And these now. */
+    /** These are ready now (Carrier::ready()), and no others. */
     void note(const std::vector<int> &ready, sched::Nanos now);
-    /** There is something to look for. */
-    bool waits() const { return looks_ != 0; }
-    /** Now. It counts as a look that finds nothing, until found(). */
-    bool take_due(sched::Nanos now);
-    /** It has found what it was for. */
-    void found() { looks_ = 0; }
+    /** There is one to look at. */
+    bool waits() const { return !looks_.empty(); }
+    /** One that is to be looked at now; 0: none. It is again, until settle(). */
+    int  take_due(sched::Nanos now);
+    /** It is a rail, or is to be none. */
+    void settle(int ifindex);
 
 private:
-    std::vector<int> known_;     /* ascending */
-    unsigned         looks_ = 0; /* that are left */
-    sched::Nanos     at_, pause_;
+    struct Look {
+        int          ifindex;
+        sched::Nanos at, pause;
+        unsigned     left;
+    };
+
+    std::vector<int>  ready_; /* by the last note */
+    std::vector<Look> looks_;
 };
 
 } // namespace fuselink

@@ -269,6 +269,9 @@ void PeerTable::fence()
 
 void PeerTable::watch(sched::Nanos now)
 {
+    if (ucs_unlikely(!to_hear_.empty())) {
+        spread_news();
+    }
     watched_.clear(); /* completions of one may connect to others */
     for (const auto &[uuid, peer] : peers_) {
         if (peer->watched() || peer->waits_for_nic()) {
@@ -306,9 +309,23 @@ void PeerTable::on_carrier(uint16_t down, uint16_t back)
     for_each([&](Peer &peer) { peer.on_carrier(down, back); });
 }
 
-void PeerTable::on_new_rail(Rail &rail)
+void PeerTable::on_new_rails()
 {
-    for_each([&](Peer &peer) { peer.on_new_rail(rail); });
+    to_hear_.clear();
+    for (const auto &[uuid, peer] : peers_) {
+        to_hear_.push_back(uuid);
+    }
+}
+
+void PeerTable::spread_news()
+{
+    for (unsigned i = 0; i < kHearAtOnce && !to_hear_.empty(); ++i) {
+        auto it = peers_.find(to_hear_.back());
+        to_hear_.pop_back();
+        if (it != peers_.end()) {
+            it->second->on_new_rails();
+        }
+    }
 }
 
 bool PeerTable::watched() const

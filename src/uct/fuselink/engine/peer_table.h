@@ -82,6 +82,10 @@ public:
      *  room for the word that tells them are waited for, kLastWord at most. */
     void close(const Host &host);
 
+    /** Rails of ours are new: watch() brings it to a few peers each time, as it takes some
+     *  100 us of system calls for one. */
+    void on_new_rails();
+    bool has_news() const { return !to_hear_.empty(); } /* some have not heard it */
     /** From progress, each SilenceWatch::kInterval. */
     void watch(sched::Nanos now);
     /** A wire has fallen silent, or speaks again. */
@@ -92,8 +96,6 @@ public:
     void on_carrier(uint16_t down, uint16_t back);
     /** Some peer is to be. */
     bool watched() const;
-    /** A rail of ours is new. */
-    void on_new_rail(Rail &rail);
     /** Or its NIC alone: Peer::waits_for_nic(). */
     bool waits_for_nic() const;
 
@@ -104,6 +106,9 @@ public:
     unsigned run_deferred();
 
 private:
+    static constexpr unsigned kHearAtOnce = 4;
+
+    void spread_news();
     /* For all together. Who does not read for so long is not waited for. */
     static constexpr sched::Nanos kLastWord = sched::Nanos::seconds(1);
 
@@ -132,6 +137,7 @@ private:
     std::vector<Slot>   gone_; /* failed, not closed yet */
     std::vector<Peer *> deferred_;
     std::vector<Peer *> watched_; /* used again and again */
+    std::vector<uint64_t> to_hear_; /* of new rails: these peers */
     uint32_t            last_session_ = 0;
     TokenTable          tokens_;
     EndedConnections    ended_;

@@ -36,7 +36,7 @@ public:
     explicit LoadView(Host &host) : host_(host) {}
     ~LoadView();
 
-    /** Takes a seat on the board for these rails, which are all there are.
+    /** Takes a seat on the board for these rails, which are all there are yet.
      *  @param by_place without UCX_FUSELINK_OWN each process of a job owns one
      *                  NIC, in turn */
     void open(const ShareSettings &settings, const sched::Limits &limits,

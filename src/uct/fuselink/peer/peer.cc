@@ -73,6 +73,7 @@ void Peer::run_deferred()
     pending_.end_strict();
     channel_.look_for_room();
     if (!failed()) {
+        news_.run_deferred();
         order_.begin_lane_fence();
         order_.ask_again();
         channel_.drain();

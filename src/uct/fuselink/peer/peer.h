@@ -151,7 +151,7 @@ public:
     void on_hello(const wire::Hello &hello, const wire::RailTable &table)
     {
         wireup_.on_hello(hello, table);
-        news_.tell();
+        news_.on_hello();
     }
     void on_control(const wire::ControlHeader &header, const void *data,
                     size_t length);
@@ -239,8 +239,8 @@ public:
     }
     /** As PeerTable::on_carrier(). From progress. */
     void on_carrier(uint16_t down, uint16_t back);
-    /** A rail of ours is new. From progress. */
-    void on_new_rail(Rail &rail) { news_.on_own(rail); }
+    /** Rails of ours are new. From progress. */
+    void on_new_rails() { news_.on_own(); }
     bool watched() const
     {
         return !failed() && (silence_.needed() || wireup_.searches() ||

@@ -2,27 +2,37 @@
 #include "rail_news.h"
 
 #include <algorithm>
-#include <span>
+#include <utility>
 #include <vector>
 
 namespace fuselink {
 
-void RailNews::on_own(Rail &rail)
+void RailNews::on_own()
 {
+    const Rails::List &list = rails_.list();
     if (conn_.failed()) {
         return;
     }
     if (bulk_.ready()) {
-        bulk_.add_own(rail);
+        for (; own_ < list.size(); ++own_) {
+            bulk_.add_own(*list[own_]);
+        }
+        tell();
     }
     wireup_.on_more_rails();
-    tell();
 }
 
-/* Whose hello has not come yet has not had ours either, or one that is older. */
+void RailNews::on_hello()
+{
+    if (ucs_unlikely(told_ != rails_.list().size()) && bulk_.ready()) {
+        own_ = std::max(own_, bulk_.paths().own_rails());
+        on_own();
+    }
+}
+
 void RailNews::tell()
 {
-    if (ucs_likely(told_ == rails_.list().size()) || !bulk_.ready() || conn_.failed()) {
+    if (told_ == rails_.list().size()) {
         return;
     }
     told_ = rails_.list().size();
@@ -33,6 +43,7 @@ void RailNews::tell()
     conn_.send_control(&message, sizeof(message), table.data(), table.size());
 }
 
+/* Paths at once: what comes next may be of these. */
 void RailNews::on_message(const void *data, size_t length)
 {
     wire::Rails     message;
@@ -45,24 +56,25 @@ void RailNews::on_message(const void *data, size_t length)
         ucs_debug("fuselink: malformed news of rails from %016lx", conn_.uuid());
         return;
     }
-    learn(theirs);
-}
-
-void RailNews::learn(const wire::RailTable &theirs)
-{
     const auto &known = bulk_.table().rails;
-    bool        news  = false;
     for (const wire::RailRecord &record : theirs.rails) {
         if (known.size() < wire::kMaxRails &&
             std::none_of(known.begin(), known.end(), [&](const wire::RailRecord &one) {
                 return one.index == record.index;
             })) {
             bulk_.add_remote(record);
-            news = true;
+            heard_ = true;
         }
     }
-    if (news) {
-        wireup_.on_more_rails();
+    if (heard_) {
+        conn_.defer();
+    }
+}
+
+void RailNews::run_deferred()
+{
+    if (ucs_unlikely(std::exchange(heard_, false))) {
+        wireup_.on_more_rails(); /* may end endpoints */
     }
 }
 

@@ -22,27 +22,32 @@ class RailNews {
 public:
     RailNews(Connection &conn, const Rails &rails, Wireup &wireup, BulkSender &bulk)
         : conn_(conn), rails_(rails), wireup_(wireup), bulk_(bulk),
-          told_(rails.list().size())
+          own_(rails.list().size()), told_(own_)
     {
     }
     RailNews(const RailNews &)            = delete;
     RailNews &operator=(const RailNews &) = delete;
 
-    /** A rail of ours is new. From progress. */
-    void on_own(Rail &rail);
-    /** The peer's hello has come: it is told of those that ours may not have had. */
-    void tell();
+    /** Rails of ours are new. From progress. */
+    void on_own();
+    /** The peer's hello has come, after which there are paths for all rails: it is told of
+     *  those that our hello may not have had. */
+    void on_hello();
     /** A wire::Rails. */
     void on_message(const void *data, size_t length);
+    /** What could not be done where that came. From progress. */
+    void run_deferred();
 
 private:
-    void learn(const wire::RailTable &theirs);
+    void tell();
 
     Connection  &conn_;
     const Rails &rails_;
     Wireup      &wireup_;
     BulkSender  &bulk_;
-    size_t       told_; /* of our rails, at least */
+    size_t       own_;  /* of our rails have paths, if there are any; */
+    size_t       told_; /* the peer knows so many at least */
+    bool         heard_ = false; /* of others of the peer's */
 };
 
 } // namespace fuselink

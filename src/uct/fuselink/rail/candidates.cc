@@ -113,6 +113,32 @@ void sort_ports(std::vector<Port> &ports)
                      });
 }
 
+/* An RDMA device drives it, which is the rail, or may be when it has a link at the start. */
+bool is_of_rdma_port(Network &network, const RailChoice &choice, const std::string &device)
+{
+    if (std::all_of(choice.tls.begin(), choice.tls.end(),
+                    [](const RailTraits *traits) { return traits->routed_by_ip; })) {
+        return false;
+    }
+    for (const std::string &port : network.active_rdma_ports()) {
+        const auto netdevs = network.rdma_netdevs(port);
+        if (std::find(netdevs.begin(), netdevs.end(), device) != netdevs.end()) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Its address is a subnet of its own, as those of tunnels and of containers often are. */
+bool stands_alone(Network &network, const std::string &device)
+{
+    const auto all = network.interface_addresses();
+    return std::none_of(all.begin(), all.end(), [&](const net::InterfaceAddress &one) {
+        const size_t last = (one.family == 4 ? 4 : 16) - 1;
+        return one.device == device && one.netmask[last] != 0xff;
+    });
+}
+
 } // namespace
 
 bool parse_rail_tls(std::string_view text,
@@ -239,48 +265,30 @@ ucs_status_t find_candidates(Network &network,
     return UCS_OK;
 }
 
-std::vector<RailCandidate>
-find_late_candidates(Network &network, const std::vector<std::unique_ptr<UctMd>> &mds,
-                     const RailChoice &choice, const std::vector<RailCandidate> &known)
+std::optional<RailCandidate>
+find_late_candidate(Network &network, const std::vector<std::unique_ptr<UctMd>> &mds,
+                    const RailChoice &choice, const std::string &device)
 {
-    std::vector<std::string> taken = {"lo"};
-    for (const auto &one : known) {
-        taken.push_back(one.device);
-        if (!one.traits->routed_by_ip) {
-            for (auto &netdev : network.rdma_netdevs(one.device)) {
-                taken.push_back(std::move(netdev));
-            }
-        }
+    if (!choice.devices.allows(device) || device == "lo" ||
+        (!choice.devices.explicit_names() &&
+         (network.is_inner_bridge(device) || is_of_rdma_port(network, choice, device) ||
+          stands_alone(network, device)))) {
+        return std::nullopt;
     }
-    std::vector<RailCandidate> late;
-    for (const auto &md : mds) {
-        std::vector<UctMd::Resource> resources;
-        if (md->query_resources(resources) != UCS_OK) {
+    for (const RailTraits *traits : choice.tls) {
+        if (!traits->stream) {
             continue;
         }
-        for (const auto &resource : resources) {
-            const RailTraits *traits = find_traits(resource.tl);
-            if (traits == nullptr || !traits->stream ||
-                resource.type != UCT_DEVICE_TYPE_NET ||
-                std::find(choice.tls.begin(), choice.tls.end(), traits) ==
-                    choice.tls.end() ||
-                std::find(taken.begin(), taken.end(), resource.device) != taken.end() ||
-                !choice.devices.allows(resource.device) ||
-                network.is_inner_bridge(resource.device)) {
-                continue;
+        for (const auto &md : mds) {
+            if (md->find(std::string(traits->tl).c_str()) != nullptr) {
+                return RailCandidate{.md     = md.get(),
+                                     .traits = traits,
+                                     .device = device,
+                                     .weight = choice.weights.weight(device)};
             }
-            taken.push_back(resource.device);
-            late.push_back({.md         = md.get(),
-                            .traits     = traits,
-                            .device     = resource.device,
-                            .sys_device = resource.sys_device,
-                            .weight     = choice.weights.weight(resource.device)});
         }
     }
-    std::sort(late.begin(), late.end(), [](const auto &a, const auto &b) {
-        return natural_less(a.device, b.device);
-    });
-    return late;
+    return std::nullopt;
 }
 
 } // namespace fuselink

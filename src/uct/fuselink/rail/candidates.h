@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,16 +56,16 @@ ucs_status_t find_candidates(Network &network,
                              std::vector<RailCandidate> &candidates,
                              LeftOuts &left_out);
 
-/** Finds the ports that were not there, or had no link, when the rails were opened: those that
- *  may become rails and are none of the ones given. From any thread. */
-using FindLate =
-    std::function<std::vector<RailCandidate>(const std::vector<RailCandidate> &known)>;
+/** What a network interface that has a link and an address now would be as a rail, though it
+ *  was none when the rails were opened; nothing if it is to be none. From any thread. */
+using FindLate = std::function<std::optional<RailCandidate>(const std::string &device)>;
 
-/** Such: network interfaces alone, as find_candidates() has them. What cannot be asked for is
- *  not there. */
-std::vector<RailCandidate>
-find_late_candidates(Network &network, const std::vector<std::unique_ptr<UctMd>> &mds,
-                     const RailChoice &choice, const std::vector<RailCandidate> &known);
+/** Such: by the rules of find_candidates(), without asking UCX for all devices, which takes
+ *  half of a second with 200 of them. None that is an RDMA port's own, if RDMA ports may be
+ *  rails, nor one with no neighbour in its subnet. */
+std::optional<RailCandidate>
+find_late_candidate(Network &network, const std::vector<std::unique_ptr<UctMd>> &mds,
+                    const RailChoice &choice, const std::string &device);
 
 } // namespace fuselink
 

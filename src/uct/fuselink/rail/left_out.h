@@ -11,6 +11,7 @@ namespace fuselink {
 struct LeftOut {
     std::string port;
     std::string why; /* begins small, no full stop */
+    bool        for_good = true; /* else it may be one later */
 };
 
 using LeftOuts = std::vector<LeftOut>;

@@ -124,14 +124,24 @@ std::vector<RailCandidate> Rails::candidates_in_use() const
     return all;
 }
 
-std::vector<RailCandidate> Rails::known() const
+bool Rails::is_settled(const std::string &device) const
 {
-    auto              all = candidates_in_use();
-    const RailTraits &any = rails_.front()->traits();
-    for (const auto &one : left_out_) {
-        all.push_back({.traits = &any, .device = one.port});
-    }
-    return all;
+    return std::any_of(rails_.begin(), rails_.end(),
+                       [&](const auto &rail) {
+                           return rail->control().device() == device;
+                       }) ||
+           std::any_of(left_out_.begin(), left_out_.end(), [&](const LeftOut &one) {
+               return one.port == device && one.for_good;
+           });
+}
+
+/* It is known by another name, from before it was renamed or its address moved. */
+bool Rails::has_address_of(const Rail &rail) const
+{
+    const wire::NetAddress address = rail.record().net;
+    return address.family != 0 &&
+           std::any_of(table_.rails.begin(), table_.rails.end(),
+                       [&](const wire::RailRecord &one) { return one.net == address; });
 }
 
 /* What peers and UCP were told of the others stays true. */
@@ -147,7 +157,13 @@ Rail *Rails::add(const RailCandidate &candidate)
         return nullptr;
     }
     auto rail = open_one(candidate, max_message());
-    return rail != nullptr ? enlist(std::move(rail)) : nullptr;
+    if (rail == nullptr || has_address_of(*rail)) {
+        return nullptr;
+    }
+    std::erase_if(left_out_, [&](const LeftOut &one) {
+        return one.port == candidate.device;
+    });
+    return enlist(std::move(rail));
 }
 
 /* nullptr if the candidate is no rail; then it is among those left out. It has to take
@@ -178,15 +194,17 @@ std::unique_ptr<Rail> Rails::open_one(const RailCandidate &candidate, size_t mes
     if (status != UCS_OK) {
         ucs_warn("fuselink: NIC port %s is not used: %s",
                  candidate.device.c_str(), ucs_status_string(status));
-        leave_out(candidate, ucs_status_string(status));
+        leave_out(candidate, ucs_status_string(status),
+                  status == UCS_ERR_UNSUPPORTED);
         return nullptr;
     }
     return rail;
 }
 
-void Rails::leave_out(const RailCandidate &candidate, const std::string &why)
+void Rails::leave_out(const RailCandidate &candidate, const std::string &why,
+                      bool for_good)
 {
-    left_out_.push_back({candidate.device, why});
+    left_out_.push_back({candidate.device, why, for_good});
 }
 
 /* Whether the process may lock what the queues of an RDMA port take. */

@@ -50,10 +50,10 @@ public:
          const std::function<ucs_status_t(Rail &)> &prepare);
 
     /** One that has come later: the last of the list from now on, if it can be a rail.
-     *  nullptr: it is none, and is among those left out. From progress. */
+     *  nullptr: it is none, now or (is_settled()) for good. From progress. */
     Rail *add(const RailCandidate &candidate);
-    /** All that are rails, or were left out: of these nothing is to be added. */
-    std::vector<RailCandidate> known() const;
+    /** It is a rail, or was left out for good. */
+    bool  is_settled(const std::string &device) const;
 
     const List            &list() const { return rails_; }
     /** The rails as peers are told of them, with this interface's identity. */
@@ -62,7 +62,7 @@ public:
     /** What is known of those between these rails and those of peers. */
     Wires                 &wires() { return wires_; }
     const Wires           &wires() const { return wires_; }
-    /** Candidates of open() that are no rails. */
+    /** Candidates that are no rails. */
     const LeftOuts        &left_out() const { return left_out_; }
 
     /** Something has waited for a while on a port of an RDMA device, here or at a peer:
@@ -90,7 +90,9 @@ private:
     bool adds_little(const Rail &rail) const;
     bool may_lock(const RailCandidate &candidate, size_t rails);
     void name_unlocked(size_t rails) const;
-    void leave_out(const RailCandidate &candidate, const std::string &why);
+    void leave_out(const RailCandidate &candidate, const std::string &why,
+                   bool for_good = true);
+    bool has_address_of(const Rail &rail) const;
     std::unique_ptr<Rail> open_one(const RailCandidate &candidate, size_t message);
     std::vector<RailCandidate> candidates_in_use() const;
     Rail *enlist(std::unique_ptr<Rail> rail);

@@ -115,27 +115,20 @@ ucs_status_t UctMd::open(uct_component_h component,
     result->takes_gpu_memory_ =
         attr.cap.reg_mem_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA);
 
-    status = result->query_resources(result->resources_);
-    if (status != UCS_OK) {
-        return status;
-    }
-    md = std::move(result);
-    return UCS_OK;
-}
-
-ucs_status_t UctMd::query_resources(std::vector<Resource> &resources) const
-{
-    uct_tl_resource_desc_t *list;
-    unsigned                count;
-    const ucs_status_t status = uct_md_query_tl_resources(md_, &list, &count);
+    uct_tl_resource_desc_t *resources;
+    unsigned count;
+    status = uct_md_query_tl_resources(result->md_, &resources, &count);
     if (status != UCS_OK) {
         return status;
     }
     for (unsigned i = 0; i < count; ++i) {
-        resources.push_back({list[i].tl_name, list[i].dev_name, list[i].dev_type,
-                             list[i].sys_device});
+        result->resources_.push_back({resources[i].tl_name,
+                                      resources[i].dev_name,
+                                      resources[i].dev_type,
+                                      resources[i].sys_device});
     }
-    uct_release_tl_resource_list(list);
+    uct_release_tl_resource_list(resources);
+    md = std::move(result);
     return UCS_OK;
 }
 

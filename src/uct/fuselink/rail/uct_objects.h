@@ -44,9 +44,6 @@ public:
     /** Registers memory of GPUs, so that the NIC reads and writes it. */
     bool                         takes_gpu_memory() const { return takes_gpu_memory_; }
     const std::vector<Resource> &resources() const { return resources_; }
-    /** Those that there are now: a NIC that had no link then is not in the above. From any
-     *  thread. */
-    ucs_status_t query_resources(std::vector<Resource> &resources) const;
 
     /** The resource of transport `tl`, first device; nullptr if none. */
     const Resource *find(const char *tl) const;

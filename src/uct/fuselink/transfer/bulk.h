@@ -231,11 +231,8 @@ public:
     }
     void on_peer_carrier(uint16_t down)
     {
-        for (auto &path : paths_) {
-            path->remote_down = path->remote.index < wire::kMaxRails &&
-                                (down >> path->remote.index & 1) != 0;
-            recovery_.on_carrier(*path);
-        }
+        paths_.note_remote_down(down);
+        on_carrier();
     }
     /** See PathRecovery::learn_address(). */
     void learn_address(Path &path) { recovery_.learn_address(path, path.ep); }

@@ -11,6 +11,8 @@ size_t PathSet::set_table(const wire::RailTable &table)
 {
     table_       = table;
     table_known_ = true;
+    own_rails_   = rails_.list().size();
+    paths_.reserve(sched::max_paths);
     for (const auto &remote : table.rails) {
         add_routed(remote);
     }
@@ -42,6 +44,7 @@ void PathSet::add_own(Rail &rail)
             add(rail, remote);
         }
     }
+    own_rails_ = rail.index() + size_t{1};
     drop_plan();
 }
 
@@ -65,11 +68,26 @@ void PathSet::add(Rail &rail, const wire::RailRecord &remote)
                                                  remote, QueuePair::Use::Bulk);
     }
     path->by_messages = rail.by_messages();
+    path->remote_down = is_down(remote.index);
+    path->recovery.had_link = !path->remote_down;
     reads_            = reads_ || rail.reads();
     streams_          = streams_ || rail.traits().stream;
     written_in_place_ = written_in_place_ ||
                         (!rail.reads() && !rail.by_messages());
     paths_.push_back(std::move(path));
+}
+
+bool PathSet::is_down(uint8_t remote) const
+{
+    return remote < wire::kMaxRails && (remote_down_ >> remote & 1) != 0;
+}
+
+void PathSet::note_remote_down(uint16_t down)
+{
+    remote_down_ = down;
+    for (const auto &path : paths_) {
+        path->remote_down = is_down(path->remote.index);
+    }
 }
 
 uint8_t PathSet::memory_slot(uint8_t rail) const

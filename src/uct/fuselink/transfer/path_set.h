@@ -40,8 +40,13 @@ public:
     /** A rail of ours is new: its paths, behind the others. Only one that is routed by
      *  IP. */
     void add_own(Rail &rail);
-    /** The same of one of the peer's, of a number that its table has not. */
+    /** So many of ours were looked at. */
+    size_t own_rails() const { return own_rails_; }
+    /** The same of one of the peer's, of a number that its table has not. Also where
+     *  others go through the paths: they stay where they are. */
     void add_remote(const wire::RailRecord &remote);
+    /** Those of the peer's rails without a link, as it said, a bit each. */
+    void note_remote_down(uint16_t down);
     /** The peer's rails. */
     const wire::RailTable &table() const { return table_; }
     bool table_known() const { return table_known_; }
@@ -118,6 +123,7 @@ private:
     static constexpr unsigned kLooks = 2;
 
     void add(Rail &rail, const wire::RailRecord &remote);
+    bool is_down(uint8_t remote) const;
     Rail::Route route_to(const wire::RailRecord &remote) const;
     void add_routed(const wire::RailRecord &remote);
 
@@ -129,6 +135,8 @@ private:
     List              paths_;
     wire::RailTable   table_; /* of the peer */
     bool              table_known_ = false;
+    size_t            own_rails_   = 0;
+    uint16_t          remote_down_ = 0;
     bool              reads_       = false;
     bool              streams_     = false;
     bool              written_in_place_ = false;
