@@ -39,6 +39,12 @@ public:
     void open(sched::Nanos now);
     /** Destroys one that is silent. */
     void close();
+    /** The peer is there: the next try is not put off. */
+    void hurry()
+    {
+        again_ = {};
+        tries_ = 0;
+    }
 
 private:
     Endpoints     &endpoints_;

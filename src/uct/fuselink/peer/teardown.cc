@@ -55,6 +55,11 @@ void Teardown::say_again()
 {
     channel_failure_.broken = must_tell_ = true;
     unsay();
+    if (begun_ && !asked_) { /* it is there: once more as long */
+        asked_ = true;
+        until_ = host_.now() + kLeaveTime;
+        close_lane_.hurry();
+    }
 }
 
 void Teardown::note_open()

@@ -143,6 +143,7 @@ private:
     bool              must_tell_ = false; /* the other side may wait for us */
     bool              had_open_  = false; /* operations, when it failed */
     sched::Nanos      until_; /* then it ends, come what may */
+    bool              asked_ = false; /* the peer believed in it, while it ended */
 };
 
 } // namespace fuselink

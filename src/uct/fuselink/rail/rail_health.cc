@@ -155,7 +155,11 @@ void RailHealth::messages_moved(const Far &to, ucs_status_t why,
         lane_chunks_ = 0;
     }
     note(Trace::Kind::MessagesMoved, now, to.peer, to.rail, state, since);
-    if (say()) {
+    if (to.rail == index_) {
+        ucs_info("fuselink: messages to peer %016lx go over rail %s again, where their "
+                 "connection had failed (%s)", to.peer, to.name.c_str(),
+                 ucs_status_string(why));
+    } else if (say()) {
         ucs_warn("fuselink: rail %s has failed (%s): messages to peer %016lx go "
                  "over rail %s now", name_.c_str(), ucs_status_string(why),
                  to.peer, to.name.c_str());

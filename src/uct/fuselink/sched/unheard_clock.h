@@ -19,8 +19,11 @@ class UnheardClock {
 public:
     /** What stands still for so long is said: far more than lost packets take. */
     static constexpr Nanos kPatience = Nanos::seconds(5);
-    /** At most so much of the time between two looks counts. */
-    static constexpr Nanos kMostStep = Nanos::millis(8);
+    /** At most so much of the time between two looks counts: a program that yields beside
+     *  others may look a few times a second. */
+    static constexpr Nanos kMostStep = Nanos::millis(250);
+    /** And of the time before the first. */
+    static constexpr Nanos kFirstStep = Nanos::millis(8);
     /** Of the kernel's clock: what it says happened may be so much later. */
     static constexpr Nanos kTick = Nanos::millis(10);
     /** Where nothing waits any more after that, and still nothing is heard, it is over. */
@@ -39,10 +42,11 @@ public:
     Change look(bool waits, Nanos heard, Nanos now) noexcept
     {
         const Nanos passed = now - now_;
-        const Nanos step   = std::clamp(passed, Nanos(), kMostStep);
+        Nanos       step   = std::clamp(passed, Nanos(), kMostStep);
         now_               = now;
         if (!out_ && (quiet_ == Nanos() || passed > kIdle)) {
             quiet_ = Nanos();
+            step   = std::min(step, kFirstStep);
             since_ = now - step; /* nothing was looked at before */
         }
         if (heard > std::max(heard_, since_) + kTick) {
