@@ -117,8 +117,9 @@ void Engine::note_carrier()
 /* What UCP was told of the interface stays: it knows one device, however many NICs. */
 void Engine::look_for_late(sched::Nanos now)
 {
-    const auto all = host_.network().interface_addresses();
+    std::vector<net::InterfaceAddress> all;
     while (const int ifindex = late_.take_due(now)) {
+        all = all.empty() ? host_.network().interface_addresses() : std::move(all);
         const auto it = std::find_if(all.begin(), all.end(), [&](const auto &one) {
             return one.ifindex == ifindex;
         });

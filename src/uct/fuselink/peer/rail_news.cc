@@ -25,8 +25,9 @@ void RailNews::on_own()
 void RailNews::on_hello()
 {
     if (ucs_unlikely(told_ != rails_.list().size()) && bulk_.ready()) {
-        own_ = std::max(own_, bulk_.paths().own_rails());
-        on_own();
+        own_   = std::max(own_, bulk_.paths().own_rails());
+        heard_ = true; /* not from inside of a rail's callback */
+        conn_.defer();
     }
 }
 
@@ -74,7 +75,7 @@ void RailNews::on_message(const void *data, size_t length)
 void RailNews::run_deferred()
 {
     if (ucs_unlikely(std::exchange(heard_, false))) {
-        wireup_.on_more_rails(); /* may end endpoints */
+        on_own(); /* may end endpoints */
     }
 }
 

@@ -47,7 +47,7 @@ private:
     BulkSender  &bulk_;
     size_t       own_;  /* of our rails have paths, if there are any; */
     size_t       told_; /* the peer knows so many at least */
-    bool         heard_ = false; /* of others of the peer's */
+    bool         heard_ = false; /* something that is to be gone on with */
 };
 
 } // namespace fuselink

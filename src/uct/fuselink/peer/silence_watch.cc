@@ -251,14 +251,6 @@ bool SilenceWatch::carries_by_pair(const Path &path)
                path.state == Path::State::Idle && path.pair && path.pair->ready();
 }
 
-Wire &SilenceWatch::wire_of(Path &path)
-{
-    if (ucs_unlikely(path.stream.wire == nullptr)) {
-        path.stream.wire = &rails_.wires().between(path.rail, path.remote);
-    }
-    return *path.stream.wire;
-}
-
 bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
 {
     const bool is_stream = path.rail.traits().stream;
@@ -287,7 +279,10 @@ bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
     if (is_stream) {
         bulk_.learn_address(path);
     }
-    wire_of(path);
+    if (ucs_unlikely(own.wire == nullptr)) {
+        own.wire = &rails_.wires().between(path.rail, path.remote);
+    }
+    own.unanswered = false;
     StreamState state;
     if (is_stream && ucs_unlikely(own.watch.is_new()) &&
         host_.streams().look(path.ep, state)) {
@@ -396,13 +391,16 @@ sched::Nanos SilenceWatch::lately(const Path &path)
 
 void SilenceWatch::on_told(uint8_t own, uint8_t remote)
 {
-    Path *path = bulk_.paths().find(own, remote, [](const Path &one) {
-        return one.stream.wire != nullptr || one.rail.traits().stream;
-    });
-    if (path != nullptr && rails_.wires().may_be_silent(wire_of(*path), host_.now(),
-                                                        lately(*path))) {
-        rails_.wires().proved_silent(*path->stream.wire, host_.now());
-        leave(*path->stream.wire);
+    Path *path = bulk_.paths().find(own, remote, [](const Path &) { return true; });
+    if (path == nullptr) {
+        return;
+    }
+    Wire *wire = path->stream.wire;
+    path->stream.unanswered = path->stream.unanswered || !path->room.connected;
+    if (wire != nullptr &&
+        rails_.wires().may_be_silent(*wire, host_.now(), lately(*path))) {
+        rails_.wires().proved_silent(*wire, host_.now());
+        leave(*wire);
     }
 }
 
@@ -434,22 +432,22 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
     if (path.rail.traits().stream) {
         const sched::Nanos waits    = now - watch.waits_from;
         const Wire        *wire     = path.stream.wire;
-        const sched::Nanos patience = wire != nullptr && wire->evidence.silent() ?
-                                          sched::WireEvidence::kTry :
-                                          ConnectTimer::kKernel;
-        if (waits > ConnectTimer::kKernel / 2 && now - watch.probed_at >= kLastAsk / 4) {
-            watch.probed_at = now;
-            channel_.ask_seen();
-        }
+        const bool         doubted  = path.stream.unanswered ||
+                             (wire != nullptr && wire->evidence.silent());
+        const sched::Nanos patience = doubted ? sched::WireEvidence::kTry :
+                                                ConnectTimer::kKernel;
         if (waits <= patience || !host_.streams().look(path.ep, state)) {
             return;
         }
-        if (state.phase == StreamState::Phase::Connecting) {
-            note_unanswered(path, waits, now);
+        if (state.phase == StreamState::Phase::Connecting ||
+            program_at_ > std::max(watch.waits_from, runs_since_) +
+                              ConnectTimer::kKernel / 2) {
+            path.stream.unanswered = true;
             bulk_.on_silent(path);
-        } else if (program_at_ > std::max(watch.waits_from, runs_since_) +
-                                     ConnectTimer::kKernel / 2) {
-            bulk_.on_silent(path);
+        } else if (waits > ConnectTimer::kKernel &&
+                   now - watch.probed_at >= kLastAsk / 4) {
+            watch.probed_at = now;
+            channel_.ask_seen();
         }
         return;
     }
@@ -460,20 +458,6 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
     view.peer_heard_at = now;
     if (watch.quiet.look(view) == sched::QuietClock::Health::Dead) {
         bulk_.on_unanswered(path);
-    }
-}
-
-/* Two questions of its kernel for a connection, while the peer's host answered over another
- * wire, and nothing came over this one. */
-void SilenceWatch::note_unanswered(Path &path, sched::Nanos waits, sched::Nanos now)
-{
-    sched::Nanos heard = std::max({program_at_, acknowledged_at_, lane_.watch.heard_at()});
-    for (const auto &other : bulk_.paths()) {
-        heard = std::max(heard, other->stream.watch.heard_at());
-    }
-    Wire &wire = wire_of(path);
-    if (heard >= now - waits / 2 && rails_.wires().may_be_silent(wire, now, waits)) {
-        rails_.wires().proved_silent(wire, now);
     }
 }
 

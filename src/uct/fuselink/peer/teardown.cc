@@ -54,6 +54,7 @@ void Teardown::on_channel_broken(ucs_status_t status)
 void Teardown::say_again()
 {
     channel_failure_.broken = must_tell_ = true;
+    theirs_.gone            = theirs_.closed; /* somebody is there */
     unsay();
     if (begun_ && !asked_) { /* it is there: once more as long */
         asked_ = true;

@@ -135,7 +135,9 @@ bool stands_alone(Network &network, const std::string &device)
     const auto all = network.interface_addresses();
     return std::none_of(all.begin(), all.end(), [&](const net::InterfaceAddress &one) {
         const size_t last = (one.family == 4 ? 4 : 16) - 1;
-        return one.device == device && one.netmask[last] != 0xff;
+        const bool   link = one.family == 6 && one.address[0] == 0xfe &&
+                          (one.address[1] & 0xc0) == 0x80;
+        return one.device == device && !link && one.netmask[last] != 0xff;
     });
 }
 

@@ -153,11 +153,13 @@ Rail *Rails::add(const RailCandidate &candidate)
     }
     auto all = candidates_in_use();
     all.push_back(candidate);
-    if (!has_own_subnet(host_.network(), candidate, all, left_out_)) {
+    LeftOuts why;
+    if (!has_own_subnet(host_.network(), candidate, all, why)) {
+        leave_out(candidate, why.front().why, false); /* it may get another address */
         return nullptr;
     }
     auto rail = open_one(candidate, max_message());
-    if (rail == nullptr || has_address_of(*rail)) {
+    if (rail == nullptr) {
         return nullptr;
     }
     std::erase_if(left_out_, [&](const LeftOut &one) {
@@ -185,6 +187,10 @@ std::unique_ptr<Rail> Rails::open_one(const RailCandidate &candidate, size_t mes
         leave_out(candidate, "takes shorter messages than the rails that there were");
         return nullptr;
     }
+    if (status == UCS_OK && has_address_of(*rail)) {
+        leave_out(candidate, "has the address of another rail", false);
+        return nullptr;
+    }
     if (status == UCS_OK) {
         status = prepare_(*rail);
     }
@@ -204,6 +210,9 @@ std::unique_ptr<Rail> Rails::open_one(const RailCandidate &candidate, size_t mes
 void Rails::leave_out(const RailCandidate &candidate, const std::string &why,
                       bool for_good)
 {
+    std::erase_if(left_out_, [&](const LeftOut &one) {
+        return one.port == candidate.device; /* for the same, or it would be one */
+    });
     left_out_.push_back({candidate.device, why, for_good});
 }
 

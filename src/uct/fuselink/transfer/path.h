@@ -101,6 +101,9 @@ struct Path {
          * last notice is known to have come: PathSet::note_notice(). */
         unsigned      unconfirmed = 0;
         EndpointCheck check; /* of what is no stream */
+        /* The last that was tried did not connect, or the peer's did not: the next is not
+         * waited for as long. */
+        bool          unanswered = false;
         Keeps         keeps = Keeps::Kernel; /* SendBuffers' */
     };
 
