@@ -159,8 +159,9 @@ bool LoadCheck::may_differ(unsigned from, unsigned to, Instant asked) const
         }
         const Instant read = said.answered == 0 ? std::min(now, said.came + kHeld) :
                                                   said.answered;
-        return said.came > asked || (said.came + kHolds <= now + kSlack &&
-                                     read + kHolds >= asked - kSlack);
+        const bool    unread = said.answered == 0 && said.came + kHeld > now;
+        return said.came > asked || unread ||
+               (said.came + kHolds <= now + kSlack && read + kHolds >= asked - kSlack);
     });
 }
 
