@@ -119,7 +119,9 @@ void Engine::look_for_late(sched::Nanos now)
 {
     std::vector<net::InterfaceAddress> all;
     while (const int ifindex = late_.take_due(now)) {
-        all = all.empty() ? host_.network().interface_addresses() : std::move(all);
+        if (all.empty()) {
+            all = host_.network().interface_addresses();
+        }
         const auto it = std::find_if(all.begin(), all.end(), [&](const auto &one) {
             return one.ifindex == ifindex;
         });

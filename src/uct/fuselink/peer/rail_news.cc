@@ -14,8 +14,8 @@ void RailNews::on_own()
         return;
     }
     if (bulk_.ready()) {
-        for (; own_ < list.size(); ++own_) {
-            bulk_.add_own(*list[own_]);
+        for (size_t i = bulk_.paths().own_rails(); i < list.size(); ++i) {
+            bulk_.add_own(*list[i]);
         }
         tell();
     }
@@ -25,7 +25,6 @@ void RailNews::on_own()
 void RailNews::on_hello()
 {
     if (ucs_unlikely(told_ != rails_.list().size()) && bulk_.ready()) {
-        own_   = std::max(own_, bulk_.paths().own_rails());
         heard_ = true; /* not from inside of a rail's callback */
         conn_.defer();
     }

@@ -22,7 +22,7 @@ class RailNews {
 public:
     RailNews(Connection &conn, const Rails &rails, Wireup &wireup, BulkSender &bulk)
         : conn_(conn), rails_(rails), wireup_(wireup), bulk_(bulk),
-          own_(rails.list().size()), told_(own_)
+          told_(rails.list().size())
     {
     }
     RailNews(const RailNews &)            = delete;
@@ -45,8 +45,7 @@ private:
     const Rails &rails_;
     Wireup      &wireup_;
     BulkSender  &bulk_;
-    size_t       own_;  /* of our rails have paths, if there are any; */
-    size_t       told_; /* the peer knows so many at least */
+    size_t       told_; /* the peer knows so many of our rails at least */
     bool         heard_ = false; /* something that is to be gone on with */
 };
 

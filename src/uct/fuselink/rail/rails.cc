@@ -16,6 +16,11 @@ constexpr sched::Nanos kPortPause = sched::Nanos::millis(20);
 /* For one that has no link for long. */
 constexpr sched::Nanos kLongestPortPause = sched::Nanos::millis(160);
 
+void forget(LeftOuts &left_out, const std::string &device)
+{
+    std::erase_if(left_out, [&](const LeftOut &one) { return one.port == device; });
+}
+
 size_t longest_message(const Rail &rail)
 {
     return std::min(rail.control().attr().cap.am.max_bcopy,
@@ -162,9 +167,7 @@ Rail *Rails::add(const RailCandidate &candidate)
     if (rail == nullptr) {
         return nullptr;
     }
-    std::erase_if(left_out_, [&](const LeftOut &one) {
-        return one.port == candidate.device;
-    });
+    forget(left_out_, candidate.device);
     return enlist(std::move(rail));
 }
 
@@ -210,9 +213,7 @@ std::unique_ptr<Rail> Rails::open_one(const RailCandidate &candidate, size_t mes
 void Rails::leave_out(const RailCandidate &candidate, const std::string &why,
                       bool for_good)
 {
-    std::erase_if(left_out_, [&](const LeftOut &one) {
-        return one.port == candidate.device; /* for the same, or it would be one */
-    });
+    forget(left_out_, candidate.device); /* what was said of it before */
     left_out_.push_back({candidate.device, why, for_good});
 }
 
