@@ -240,8 +240,9 @@ void QueuePair::note_lane(uint8_t id, const std::vector<uint8_t> &message)
 {
     wire::ControlHeader header;
     if (is_control(id, message, header)) {
-        heard_from = header.sender;
-        heard_lane = header.lane;
+        heard_from    = header.sender;
+        heard_session = header.session;
+        heard_lane    = header.lane;
     }
 }
 
@@ -258,6 +259,7 @@ void QueuePair::check_put_again(const Process &at, uint8_t id,
         const auto peer = pair->other();
         if (&pair->process == &at && pair->iface != nullptr &&
             pair->state == State::Connected && pair->heard_from == header.sender &&
+            pair->heard_session == header.session &&
             wire::lane_before(pair->heard_lane, header.lane) &&
             (!peer || peer->state == State::Error)) {
             at.world().journal().violate("a put comes again, and the queue pair that "

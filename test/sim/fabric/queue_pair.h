@@ -76,6 +76,7 @@ struct QueuePair : std::enable_shared_from_this<QueuePair> {
     bool       has_carried = false; /* data, and its program was told so */
     Instant    worked_at = 0; /* something came to its end for the first time */
     uint64_t   heard_from = 0; /* whose lane of messages it is, as they say; */
+    uint32_t   heard_session = 0; /* in which connection of theirs; */
     uint8_t    heard_lane = 0; /* its number */
 
     std::deque<std::shared_ptr<PairWork>> posted; /* and not completed */

@@ -268,7 +268,7 @@ Attacker::Message Attacker::control(ControlType type, Bytes &script) const
         auto address   = last<wire::RailAddr>(ControlType::RailAddr, which);
         std::swap(address.rail, address.from);
         address.header = head;
-        address.step   = static_cast<uint8_t>(script.below(4));
+        address.step   = static_cast<uint8_t>(script.below(5));
         address.use    = static_cast<uint8_t>(script.below(2));
         tail.resize(8);
         address.length = static_cast<uint8_t>(tail.size());

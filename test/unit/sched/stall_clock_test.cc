@@ -577,6 +577,26 @@ TEST(StallClock, FirstDataHasMoreTime)
     EXPECT_LE(dead - begun, ms(215));
 }
 
+/* The caller takes what it sends after a rest for first data. */
+TEST(StallClock, KnowsWhenNothingWasUnderWayForLong)
+{
+    Wire wire;
+    for (const int64_t rest : {300, 499, 501, 5000}) {
+        wire.view.in_flight = false;
+        wire.view.now       = wire.view.now + ms(rest);
+        wire.look();
+        EXPECT_FALSE(wire.clock.rested());
+        wire.sent = wire.view.now;
+        wire.view.in_flight = true;
+        wire.look();
+        EXPECT_EQ(wire.clock.rested(), rest > 500) << rest << " ms";
+        wire.view.now = wire.view.now + wire.view.tick + ms(1);
+        wire.acked    = wire.view.now; /* and goes on */
+        wire.look();
+        EXPECT_FALSE(wire.clock.rested());
+    }
+}
+
 /* Acknowledgements that come, at any intervals below the deadline, from a kernel with
  * any tick, to an observer that looks when it likes: never Dead. */
 TEST(StallClock, NeverGivesUpWhatIsAcknowledged)

@@ -137,14 +137,15 @@ void QueuePair::say(LinkStep step, const std::vector<uint8_t> &address)
     send(connection_, step, message, address);
 }
 
-void QueuePair::decline(Connection &connection, const wire::RailAddr &question)
+void QueuePair::answer(Connection &connection, const wire::RailAddr &question,
+                       LinkStep step)
 {
     wire::RailAddr message{};
     message.rail = question.from;
     message.from = question.rail;
     message.use  = question.use;
     message.turn = question.turn;
-    send(connection, LinkStep::Refuse, message, {});
+    send(connection, step, message, {});
 }
 
 void QueuePair::send(Connection &connection, LinkStep step,
@@ -242,6 +243,13 @@ ucs_status_t QueuePair::on_message(const wire::RailAddr &message,
         }
         drop();
         state_ = State::Refused;
+        return UCS_OK;
+    case LinkStep::Later:
+        if (state_ != State::Asked || use_ != Use::Bulk) {
+            break;
+        }
+        give_up();
+        connection_.defer();
         return UCS_OK;
     }
     ucs_debug("fuselink: link step %d of peer %016lx out of turn",

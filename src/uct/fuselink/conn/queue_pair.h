@@ -26,7 +26,8 @@ namespace fuselink {
  *     connect, may send
  *     ready  ->                     may send
  *
- * Whoever has no queue pair left refuses.
+ * Whoever has no queue pair left refuses. Whoever cannot make one now, as its NIC has no link,
+ * says so, and the pair has failed: it may be made again as one that breaks.
  *
  * All that goes over other connections, and says nothing of whether this one
  * can move data. So each side then probes it: it writes no bytes to the other
@@ -68,7 +69,15 @@ public:
     bool meant(const wire::RailAddr &message) const;
     /** Answers a question for a pair that this side does not have, or will not
      *  ask for: no. */
-    static void decline(Connection &connection, const wire::RailAddr &question);
+    static void decline(Connection &connection, const wire::RailAddr &question)
+    {
+        answer(connection, question, wire::LinkStep::Refuse);
+    }
+    /** The same, for one that it may have later. */
+    static void postpone(Connection &connection, const wire::RailAddr &question)
+    {
+        answer(connection, question, wire::LinkStep::Later);
+    }
     /** `address` is untrusted. Fails if the rail does. */
     ucs_status_t on_message(const wire::RailAddr &message,
                             const std::vector<uint8_t> &address);
@@ -99,6 +108,8 @@ private:
     ucs_status_t connect(const std::vector<uint8_t> &address);
     void         say(wire::LinkStep step,
                      const std::vector<uint8_t> &address = {});
+    static void  answer(Connection &connection, const wire::RailAddr &question,
+                        wire::LinkStep step);
     static void  send(Connection &connection, wire::LinkStep step,
                       wire::RailAddr message,
                       const std::vector<uint8_t> &address);

@@ -85,7 +85,7 @@ void Engine::watch()
 /* One line for each NIC, and none for each peer and path. */
 void Engine::note_carrier()
 {
-    uint16_t            down = 0, back = 0;
+    uint16_t            back = 0;
     std::vector<Rail *> changed;
     for (const auto &rail : rails_.list()) {
         const bool carries = rail->look_at(*carrier_);
@@ -98,8 +98,8 @@ void Engine::note_carrier()
             }
             changed.push_back(rail.get());
         }
-        down = static_cast<uint16_t>(down | !carries << rail->index());
     }
+    const uint16_t down = rails_.without_link();
     const bool none = static_cast<size_t>(std::popcount(down)) ==
                       rails_.list().size();
     for (const Rail *rail : changed) {

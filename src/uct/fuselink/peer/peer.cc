@@ -365,11 +365,7 @@ void Peer::on_carrier(uint16_t down, uint16_t back)
     wireup_.on_carrier();
     bulk_.on_carrier();
     if (peer_session() != 0) {
-        wire::Carrier message{};
-        message.header.type = static_cast<uint8_t>(wire::ControlType::Carrier);
-        message.down        = down;
-        message.back        = back;
-        send_control(&message, sizeof(message));
+        news_.tell_links(down, back);
     }
     defer();
 }

@@ -24,8 +24,12 @@ void RailNews::on_own()
 
 void RailNews::on_hello()
 {
+    if (ucs_unlikely(!std::exchange(met_, true) && rails_.without_link() != 0)) {
+        greet_ = true; /* not from inside of a rail's callback */
+        conn_.defer();
+    }
     if (ucs_unlikely(told_ != rails_.list().size()) && bulk_.ready()) {
-        heard_ = true; /* not from inside of a rail's callback */
+        heard_ = true; /* the same */
         conn_.defer();
     }
 }
@@ -41,6 +45,15 @@ void RailNews::tell()
     wire::Rails message{};
     message.header.type = static_cast<uint8_t>(wire::ControlType::Rails);
     conn_.send_control(&message, sizeof(message), table.data(), table.size());
+}
+
+void RailNews::tell_links(uint16_t down, uint16_t back)
+{
+    wire::Carrier message{};
+    message.header.type = static_cast<uint8_t>(wire::ControlType::Carrier);
+    message.down        = down;
+    message.back        = back;
+    conn_.send_control(&message, sizeof(message));
 }
 
 /* Paths at once: what comes next may be of these. */
@@ -73,6 +86,9 @@ void RailNews::on_message(const void *data, size_t length)
 
 void RailNews::run_deferred()
 {
+    if (ucs_unlikely(std::exchange(greet_, false))) {
+        tell_links(rails_.without_link(), 0);
+    }
     if (ucs_unlikely(std::exchange(heard_, false))) {
         on_own(); /* may end endpoints */
     }

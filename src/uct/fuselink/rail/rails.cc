@@ -329,6 +329,15 @@ void Rails::warn_apart(const wire::RailTable &address) const
              there.empty() ? "none known here" : there.c_str());
 }
 
+uint16_t Rails::without_link() const
+{
+    uint16_t bits = 0;
+    for (const auto &rail : rails_) {
+        bits = static_cast<uint16_t>(bits | !rail->carrier << rail->index());
+    }
+    return bits;
+}
+
 void Rails::compare(const wire::RailTable &theirs)
 {
     if (said_uneven_ || theirs.rails.size() == rails_.size()) {

@@ -62,6 +62,8 @@ public:
     /** What is known of those between these rails and those of peers. */
     Wires                 &wires() { return wires_; }
     const Wires           &wires() const { return wires_; }
+    /** Those whose NIC has no link, a bit each. */
+    uint16_t               without_link() const;
     /** Candidates that are no rails. */
     const LeftOuts        &left_out() const { return left_out_; }
 

@@ -111,6 +111,10 @@ void PathWireup::on_rail_address(const wire::RailAddr       &message,
         if (!path->usable()) {
             ucs_debug("fuselink: peer %016lx connects a path that is "
                       "broken", connection_.uuid());
+            if (path->state == Path::State::Backoff &&
+                message.step == static_cast<uint8_t>(wire::LinkStep::Ask)) {
+                QueuePair::postpone(connection_, message); /* it waits for an answer */
+            }
             return;
         }
         ucs_status_t status = path->pair->on_message(message, address);

@@ -77,15 +77,16 @@ StagingSegment *TxStaging::take(Transfer &transfer, size_t offset,
                                 size_t length)
 {
     Slots &slots = copies_.slots_out();
-    char  *slot  = slots.take();
+    char  *slot  = may_take(slots.ledger().free()) ? slots.take() : nullptr;
     if (slot == nullptr) {
-        if (slots.ready()) {
+        if (held_ != 0 || slots.ready()) {
             pump_.await_room();
         } else {
             connection_.fail(UCS_ERR_NO_MEMORY);
         }
         return nullptr;
     }
+    ++held_;
     StagingSegment *segment = free_;
     if (segment != nullptr) {
         free_ = segment->next;
@@ -164,6 +165,7 @@ void TxStaging::let_go(StagingSegment &segment)
 {
     if (segment.passed && !segment.copying && segment.users == 0) {
         copies_.slots_out().give(segment.slot);
+        --held_;
         segment.next = free_;
         free_        = &segment;
     }

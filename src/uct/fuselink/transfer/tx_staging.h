@@ -103,6 +103,10 @@ public:
     void await();
 
 private:
+    /* All senders share the buffers, and where a peer is silent, or does not look, its chunks
+     * keep theirs for as long. So one that has some leaves no fewer free for others: the
+     * dynamic threshold of Choudhury and Hahne (IEEE/ACM ToN 6(2), 1998), with a factor of 1. */
+    bool   may_take(size_t free) const { return held_ == 0 || held_ < free; }
     size_t segment_length();
     void   copied(StagingSegment &segment);
     void   let_go(StagingSegment &segment);
@@ -124,6 +128,7 @@ private:
     std::deque<Transfer *>                       to_copy_;
     size_t                                       copying_ = 0;
     size_t                                       ahead_   = 0;
+    size_t                                       held_    = 0; /* buffers */
     std::vector<std::unique_ptr<StagingSegment>> pool_;
     StagingSegment                              *free_ = nullptr;
 };

@@ -21,7 +21,7 @@ namespace fuselink::wire {
 static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
-inline constexpr uint8_t kProtocolVersion = 12;
+inline constexpr uint8_t kProtocolVersion = 13;
 
 /* fuselink's own active message ids on a rail; there are no others. */
 enum class RailAm : uint8_t {
@@ -338,7 +338,8 @@ enum class LinkStep : uint8_t {
     Ask    = 0, /* with the sender's endpoint address */
     Answer = 1, /* the same */
     Ready  = 2,
-    Refuse = 3,
+    Refuse = 3, /* for good */
+    Later  = 4, /* the path that it is for is broken at the sender, and rests */
 };
 
 /* RailAddr: this header, then `length` bytes of endpoint address for the path

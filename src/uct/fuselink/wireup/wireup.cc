@@ -547,15 +547,16 @@ bool Wireup::on_error(uct_ep_h ep, ucs_status_t status)
             leaves_until_ = host_.now() + kMayHaveLeft;
         }
         /* UCX has closed its socket, or the peer has left what it had tried first
-         * before it heard of us, which may be long ago where this process computes: no NIC
-         * of either side has failed. */
+         * before it heard of us, which may be long ago where this process computes, and its
+         * hello may be read next: no NIC of either side has failed. */
         StreamState state;
         const bool  closed = channel_.rail()->traits().stream && !told_ &&
                              (!host_.streams().look(ep, state) ||
                               (status == UCS_ERR_CONNECTION_RESET &&
                                channel_.arrived() == 0 &&
-                               host_.now() - std::max(contact_.begun(), heard_.at) <
-                                   ConnectTimer::kPatience));
+                               (!heard_.table ||
+                                host_.now() - std::max(contact_.begun(), heard_.at) <
+                                    ConnectTimer::kPatience)));
         if (!broke_) {
             loss_by_error_ = loss_.since == sched::Nanos() && !told_;
         } else if (loss_by_error_ && closed) {
