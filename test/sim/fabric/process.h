@@ -28,7 +28,7 @@ struct Registration {
 struct StreamUse {
     uint64_t given    = 0; /* bytes of puts */
     uint64_t executed = 0; /* of these, by the peer, of whole puts */
-    uint64_t given_up = 0; /* streams that it has ended at once */
+    uint64_t given_up = 0; /* streams that it has ended at once, or had no socket for */
 };
 
 /** Who reads and writes memory. */

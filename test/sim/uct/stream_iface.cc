@@ -323,6 +323,7 @@ bool StreamIface::has_socket()
         return true;
     }
     world().count(Count::NoMemory);
+    ++process().streams_of[nic().ip_device].given_up;
     return false;
 }
 
