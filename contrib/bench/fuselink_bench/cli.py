@@ -9,6 +9,7 @@ from fuselink_cluster import Cluster, ClusterError
 
 from . import bars
 from . import calm
+from . import cpu
 from . import cases
 from . import catalogue
 from . import failure
@@ -32,8 +33,9 @@ def _parser():
                         " TCP, rdma: those in a virtual machine with RDMA"
                         " NICs, skew: those with uneven load, computing:"
                         " those that compute meanwhile, gpu: those with"
-                        " memory of emulated GPUs; 'sizes', 'failure' and"
-                        " 'calm' are commands of their own: see sizes --help")
+                        " memory of emulated GPUs; 'sizes', 'failure',"
+                        " 'calm' and 'cpu' are commands of their own: see"
+                        " sizes --help")
     parser.add_argument("--list", action="store_true",
                         help="list the cases and their bars")
     parser.add_argument("--rounds", type=int, metavar="N",
@@ -80,6 +82,8 @@ def _list():
         print(f"{case.name:{width}}  {case.title}")
     print(f"{'calm':{width}}  whether a NIC is given up where none fails, see"
           " calm --help")
+    print(f"{'cpu':{width}}  time of processors that messages cost, see cpu"
+          " --help")
     print(f"{'failure':{width}}  what a cut NIC costs, see failure --help")
     print(f"{'sizes':{width}}  all sizes of several patterns, see sizes --help")
 
@@ -184,6 +188,8 @@ def main():
             return failure.run(sys.argv[2:])
         if sys.argv[1:2] == ["calm"]:
             return calm.run(sys.argv[2:])
+        if sys.argv[1:2] == ["cpu"]:
+            return cpu.run(sys.argv[2:])
         return _run(_parser().parse_args())
     except (BenchError, ClusterError) as error:
         progress(f"bench: {error}")
