@@ -440,12 +440,10 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
             return;
         }
         if (state.phase == StreamState::Phase::Connecting ||
-            program_at_ > std::max(watch.waits_from, runs_since_) +
-                              ConnectTimer::kKernel / 2) {
+            program_at_ > std::max(watch.waits_from, runs_since_) + patience / 2) {
             path.stream.unanswered = true;
             bulk_.on_silent(path);
-        } else if (waits > ConnectTimer::kKernel &&
-                   now - watch.probed_at >= kLastAsk / 4) {
+        } else if (now - watch.probed_at >= std::min(patience, kLastAsk) / 4) {
             watch.probed_at = now;
             channel_.ask_seen();
         }

@@ -231,6 +231,7 @@ void RxPathEnds::tell_drained(uint8_t from, uint8_t own, Path &path)
     path.open          = 0;
     path.seen = path.from = path.next;
     conn_.send_control(&answer, sizeof(answer));
+    bulk_.pump_later(); /* it may be asked for now */
 }
 
 } // namespace fuselink

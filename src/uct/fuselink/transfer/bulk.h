@@ -136,6 +136,7 @@ public:
 
     /** Gives chunks to paths as far as windows allow. */
     void pump() { loop_.pump(); }
+    void pump_later() { loop_.pump_later(); }
 
     /* What the peer says: untrusted. */
 

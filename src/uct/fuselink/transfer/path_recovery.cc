@@ -330,8 +330,7 @@ void PathRecovery::revive(sched::Nanos now)
     for (auto &path : paths_) {
         Path::Recovery &recovery = path->recovery;
         if (path->state == Path::State::Backoff && path->has_link() &&
-            !rx_.owes_quiet(path->remote.index, path->rail.index()) &&
-            may_try(*path, now)) {
+            !owes_quiet(*path) && may_try(*path, now)) {
             path->state          = Path::State::Idle;
             path->room.connected = false;
             path->chunks         = 0;

@@ -79,6 +79,12 @@ public:
     void post_failed(Path &path, ucs_status_t status);
     /** What is known of the links at its ends has changed. */
     void on_carrier(Path &path);
+    /** The peer has ended a connection of the path, and was not told yet that nothing of it
+     *  comes any more. */
+    bool owes_quiet(const Path &path) const
+    {
+        return rx_.owes_quiet(path.remote.index, path.rail.index());
+    }
     /** It may be connected again now, if it was not to be before some time. */
     void retry(Path &path);
     /** It does not connect, and the peer knows nothing of it. */

@@ -69,7 +69,7 @@ void PathSet::add(Rail &rail, const wire::RailRecord &remote)
     }
     path->by_messages = rail.by_messages();
     path->remote_down = is_down(remote.index);
-    path->recovery.had_link = !path->remote_down;
+    path->recovery.had_link = path->has_link();
     reads_            = reads_ || rail.reads();
     streams_          = streams_ || rail.traits().stream;
     written_in_place_ = written_in_place_ ||

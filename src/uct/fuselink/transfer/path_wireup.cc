@@ -41,6 +41,11 @@ bool PathWireup::connect(Path &path)
         not_connected(path, UCS_ERR_ENDPOINT_TIMEOUT);
         return false;
     }
+    /* The peer takes no question until it has our answer, which it does not get while there
+     * is a pair: where it has postponed ours, it may end its own that never was whole. */
+    if (path.pair && path.pair->ep() == nullptr && recovery_.owes_quiet(path)) {
+        return false;
+    }
     if (path.pair && !path.pair->refused()) {
         path.pair->ask();
         if (path.pair->ready()) {

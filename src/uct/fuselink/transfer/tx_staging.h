@@ -104,9 +104,13 @@ public:
 
 private:
     /* All senders share the buffers, and where a peer is silent, or does not look, its chunks
-     * keep theirs for as long. So one that has some leaves no fewer free for others: the
-     * dynamic threshold of Choudhury and Hahne (IEEE/ACM ToN 6(2), 1998), with a factor of 1. */
-    bool   may_take(size_t free) const { return held_ == 0 || held_ < free; }
+     * keep theirs for as long. So one takes up to three times as many as it leaves free, by
+     * the dynamic threshold of Choudhury and Hahne (IEEE/ACM ToN 6(2), 1998), and never
+     * the last if it has some. */
+    bool   may_take(size_t free) const
+    {
+        return held_ == 0 || (free > 1 && held_ < 3 * free);
+    }
     size_t segment_length();
     void   copied(StagingSegment &segment);
     void   let_go(StagingSegment &segment);
