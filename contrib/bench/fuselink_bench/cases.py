@@ -141,6 +141,9 @@ _ALL = (
     Case("unshaped-lat", "latency of 8 bytes, 4 NICs without a limit",
          UNSHAPED, "latency", _LATENCY, metric="latency_s", cpu_bound=True,
          bars=(bars.Ratio("ucx", 1.05),)),
+    Case("peers", "memory for each peer, 64 ranks, 8 bytes to each, 4 NICs without"
+         " a limit", UNSHAPED, "peers", ("--size", 8), ranks=64,
+         metric="bytes_per_peer", only=("ucx", "fuselink")),
 )
 
 # In the guest, whose CPU is emulated: slow NICs, so that they are the limit.

@@ -2,9 +2,10 @@
 #ifndef FUSELINK_CONN_EPOCHS_H
 #define FUSELINK_CONN_EPOCHS_H
 
+#include "../fifo.h"
+
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 
 namespace fuselink {
 
@@ -22,6 +23,8 @@ namespace fuselink {
 class Epochs {
 public:
     using Id = uint64_t;
+
+    Epochs() { counts_.push_back(0); }
 
     /** An operation begins; pass the returned id to end(). */
     Id begin()
@@ -64,10 +67,10 @@ public:
     size_t outstanding() const { return total_; }
 
 private:
-    std::deque<uint32_t> counts_{0};
-    Id                   first_ = 0; /* epoch of counts_.front() */
-    Id                   last_  = 0; /* epoch of counts_.back() */
-    size_t               total_ = 0;
+    Fifo<uint32_t> counts_;
+    Id             first_ = 0; /* epoch of counts_.front() */
+    Id             last_  = 0; /* epoch of counts_.back() */
+    size_t         total_ = 0;
 };
 
 } // namespace fuselink

@@ -133,8 +133,7 @@ void RmaTarget::on_cancel(const void *data, size_t length)
     auto same = [&](const wire::GetReq &request) {
         return request.op == message.op;
     };
-    waiting_.erase(std::remove_if(waiting_.begin(), waiting_.end(), same),
-                    waiting_.end());
+    waiting_.erase_if(same);
     if (!bulk_.stop_serving(message.op)) {
         /* All of it has arrived, or nothing will. */
         refuse(message.op, UCS_ERR_CANCELED);

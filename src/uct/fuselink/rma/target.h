@@ -4,12 +4,12 @@
 
 #include "../conn/connection.h"
 #include "../conn/control_channel.h"
+#include "../fifo.h"
 #include "../rail/rails.h"
 #include "../transfer/bulk.h"
 #include "../wire/messages.h"
 #include "local_memory.h"
 
-#include <deque>
 #include <vector>
 
 namespace fuselink {
@@ -53,7 +53,7 @@ private:
     BulkSender              &bulk_;
     LocalMemory             &memory_;
     const Rails             &rails_;
-    std::deque<wire::GetReq> waiting_; /* for room, or the program */
+    Fifo<wire::GetReq> waiting_; /* for room, or the program */
     std::vector<char>        answer_;  /* what a get reads, as long as wire::kMaxInlineGet */
     bool                     serving_ = false; /* inside serve_waiting() */
 };

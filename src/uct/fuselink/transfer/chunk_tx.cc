@@ -321,10 +321,10 @@ void ChunkTx::release_staging(Path &path)
     path.unacked.for_each(release);
 }
 
-std::deque<Chunk *> ChunkTx::take_lost_reads(Path &path)
+Fifo<Chunk *> ChunkTx::take_lost_reads(Path &path)
 {
-    std::deque<Chunk *> reads;
-    std::erase_if(path.lost, [&](Chunk *chunk) {
+    Fifo<Chunk *> reads;
+    path.lost.erase_if([&](Chunk *chunk) {
         const bool is_read = chunk->transfer->kind == Transfer::Kind::Get;
         if (is_read) {
             reads.push_back(chunk);
@@ -334,9 +334,9 @@ std::deque<Chunk *> ChunkTx::take_lost_reads(Path &path)
     return reads;
 }
 
-std::deque<Chunk *> ChunkTx::take_lost(Path &path, uint32_t seen)
+Fifo<Chunk *> ChunkTx::take_lost(Path &path, uint32_t seen)
 {
-    std::deque<Chunk *> lost;
+    Fifo<Chunk *> lost;
     lost.swap(path.lost);
     auto take = [&](Chunk &chunk) {
         off_path(chunk, false);

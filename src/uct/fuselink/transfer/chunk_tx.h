@@ -3,6 +3,7 @@
 #define FUSELINK_TRANSFER_CHUNK_TX_H
 
 #include "../conn/connection.h"
+#include "../fifo.h"
 #include "../pool.h"
 #include "../rail/poller.h"
 #include "../ucx.h"
@@ -78,10 +79,10 @@ public:
     void release_staging(Path &path);
     /** The same: takes what our NIC was to read. Nobody has to confirm that no more of
      *  it comes. */
-    std::deque<Chunk *> take_lost_reads(Path &path);
+    Fifo<Chunk *> take_lost_reads(Path &path);
     /** The peer is drained, as in CompletionNotices::send_unseen(): takes all
      *  chunks out of the path that were on their way there. */
-    std::deque<Chunk *> take_lost(Path &path, uint32_t seen);
+    Fifo<Chunk *> take_lost(Path &path, uint32_t seen);
     /** The end of one of these. */
     void free(Chunk &chunk)
     {

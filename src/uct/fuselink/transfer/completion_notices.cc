@@ -32,7 +32,7 @@ void CompletionNotices::acknowledged(const Chunk &chunk)
 bool CompletionNotices::send(Path &path)
 {
     while (!path.notices.empty() && path.usable()) {
-        const wire::ChunkLanded &notice = path.notices.front();
+        const wire::ChunkLanded notice = path.notices.front();
         uint64_t header;
         static_assert(sizeof(notice.op) == sizeof(header));
         memcpy(&header, &notice.op, sizeof(header));
@@ -59,7 +59,7 @@ bool CompletionNotices::send(Path &path)
 }
 
 void CompletionNotices::send_unseen(Path &path, uint32_t seen,
-                                    const std::deque<Chunk *> &lost)
+                                    const Fifo<Chunk *> &lost)
 {
     for (const wire::ChunkLanded &notice : path.unseen) {
         if (wire::chunk_before(notice.number, seen) ||

@@ -3,13 +3,13 @@
 #define FUSELINK_TRANSFER_COMPLETION_NOTICES_H
 
 #include "../conn/connection.h"
+#include "../fifo.h"
 #include "../wire/messages.h"
 #include "path_recovery.h"
 #include "path_room.h"
 #include "path_set.h"
 
 #include <cstdint>
-#include <deque>
 
 namespace fuselink {
 
@@ -48,7 +48,7 @@ public:
      *  `seen`. Tells it of those that are in place of which it has not; none of
      *  `lost` is. */
     void send_unseen(Path &path, uint32_t seen,
-                     const std::deque<Chunk *> &lost);
+                     const Fifo<Chunk *> &lost);
 
 private:
     Connection   &connection_;

@@ -7,6 +7,7 @@
 #include "../conn/queue_pair.h"
 #include "../conn/side_lanes.h"
 #include "../conn/stream_watch.h"
+#include "../fifo.h"
 #include "../sched/rate_meter.h"
 #include "../ucx.h"
 #include "../wire/address.h"
@@ -14,7 +15,6 @@
 #include "path_health.h"
 #include "unacked_chunks.h"
 
-#include <deque>
 #include <memory>
 
 namespace fuselink {
@@ -176,17 +176,17 @@ struct Path {
      * path and go before the next one. And those sent that the peer may not have
      * seen, for when the path breaks: of a path that keeps order it has those
      * before a put that was acknowledged. */
-    std::deque<wire::ChunkLanded> notices;
-    std::deque<wire::ChunkLanded> unseen;
+    Fifo<wire::ChunkLanded> notices;
+    Fifo<wire::ChunkLanded> unseen;
 
     /* MessageTx's: chunks with parts to send, and those whose acknowledgement is
      * awaited; in order. */
-    std::deque<Chunk *> parts;
+    Fifo<Chunk *> parts;
     UnackedChunks       unacked;
     uint32_t            chunk_number = 0;
 
     /* ChunkTx's. */
-    std::deque<Chunk *> lost;       /* broke with it */
+    Fifo<Chunk *> lost;       /* broke with it */
     unsigned            on_nic = 0; /* chunks that the NIC has */
 
     Stream   stream;

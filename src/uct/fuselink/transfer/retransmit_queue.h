@@ -2,10 +2,11 @@
 #ifndef FUSELINK_TRANSFER_RETRANSMIT_QUEUE_H
 #define FUSELINK_TRANSFER_RETRANSMIT_QUEUE_H
 
+#include "../fifo.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 
 namespace fuselink {
 
@@ -109,8 +110,8 @@ public:
     }
 
 private:
-    std::deque<RetransmitSegment> segments_;
-    size_t                        bytes_ = 0;
+    Fifo<RetransmitSegment> segments_;
+    size_t                  bytes_ = 0;
 };
 
 } // namespace fuselink

@@ -3,6 +3,7 @@
 #define FUSELINK_TRANSFER_TRANSFER_QUEUE_H
 
 #include "../conn/connection.h"
+#include "../fifo.h"
 #include "../memory/region.h"
 #include "../memory/remote_key.h"
 #include "../sched/rotation.h"
@@ -18,7 +19,6 @@
 #include "transfer_owner.h"
 #include "tx_staging.h"
 
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -70,7 +70,7 @@ public:
     /* What waits for a path. */
 
     /** Transfers with bytes that no path has, the next first. */
-    const std::deque<Transfer *> &waiting() const { return waiting_; }
+    const Fifo<Transfer *> &waiting() const { return waiting_; }
     /** What goes before them. */
     RetransmitQueue &retransmits() { return retransmits_; }
     bool   empty() const { return waiting_.empty() && retransmits_.empty(); }
@@ -134,7 +134,7 @@ private:
     SendBuffers     &buffers_;
     Pump            &pump_;
 
-    std::deque<Transfer *> waiting_;
+    Fifo<Transfer *> waiting_;
     RetransmitQueue        retransmits_;
     size_t                 bytes_   = 0; /* of waiting_ */
     size_t                 serving_ = 0;

@@ -3,6 +3,7 @@
 #define FUSELINK_TRANSFER_TX_STAGING_H
 
 #include "../conn/connection.h"
+#include "../fifo.h"
 #include "../host/host.h"
 #include "../relay/gpu_copies.h"
 #include "../sched/policy.h"
@@ -13,7 +14,6 @@
 #include "transfer_memory.h"
 #include "tx_methods.h"
 
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -129,7 +129,7 @@ private:
     const sched::Limits                         &limits_;
     Listener                                    &listener_;
     Pump                                        &pump_;
-    std::deque<Transfer *>                       to_copy_;
+    Fifo<Transfer *>                       to_copy_;
     size_t                                       copying_ = 0;
     size_t                                       ahead_   = 0;
     size_t                                       held_    = 0; /* buffers */

@@ -2,9 +2,10 @@
 #ifndef FUSELINK_TRANSFER_UNACKED_CHUNKS_H
 #define FUSELINK_TRANSFER_UNACKED_CHUNKS_H
 
+#include "../fifo.h"
+
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 
 namespace fuselink {
 
@@ -59,7 +60,7 @@ private:
         Chunk   *chunk;
     };
 
-    std::deque<Entry> chunks_;
+    Fifo<Entry> chunks_;
 };
 
 } // namespace fuselink
