@@ -9,9 +9,9 @@ from fuselink_cluster import Cluster, ClusterError
 
 from . import bars
 from . import calm
-from . import cpu
 from . import cases
 from . import catalogue
+from . import cpu
 from . import failure
 from . import lower_bound
 from . import programs

@@ -7,16 +7,18 @@ has to do, so these are ucx_perftest's, which sleep while there is nothing to do
 """
 
 import argparse
+import math
 import os
 import re
 import statistics
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from fuselink_cluster import Cluster, end, fuselink_missing
 
 from . import rates
+from . import size_cases
 from . import transports
 from .errors import BenchError, SampleError
 from .options import names_of
@@ -49,8 +51,8 @@ def _parser():
     parser.add_argument("--rounds", type=int, default=5, metavar="N",
                         help="of all transports in turn; the middle one counts"
                         " (default %(default)s)")
-    parser.add_argument("--sizes", default="8,65536,4194304", metavar="N,...",
-                        help="bytes of a message (default %(default)s)")
+    parser.add_argument("--sizes", default="8,64k,4M", metavar="N,...",
+                        help="of messages, as of 'sizes' (default %(default)s)")
     parser.add_argument("--rates", default="none,none,none,none",
                         metavar="R,...", help="of the NICs of a host"
                         " (default %(default)s)")
@@ -59,7 +61,8 @@ def _parser():
     parser.add_argument("--before", metavar="LIB", help="one more column:"
                         " fuselink as this library has it")
     parser.add_argument("--seconds", type=float, default=1.0, metavar="S",
-                        help="that a job lasts at least (default %(default)s)")
+                        help="that the shorter job of the slowest transport"
+                        " lasts, about (default %(default)s)")
     return parser
 
 
@@ -132,8 +135,7 @@ class _Jobs:
 
 
 def _messages(jobs, columns, size, seconds):
-    """So many that the fastest is busy for about so long, and no other takes
-    much longer than that."""
+    """So many that the slowest of them is busy for about so long."""
     few = max(200, 3 * _OUTSTANDING)
     while True:
         begun = [jobs.run(column, size, few).seconds for column in columns]
@@ -148,41 +150,42 @@ def table(size, found, base):
     """Lines of the table of a size: found[name] are Spents of a message."""
     bulk = size >= _BULK
     scale, unit = (1e9 / size, "GB") if bulk else (1e6, "million messages")
-    lines = [f"{size} bytes: seconds of processors for a {unit}"]
+    lines = [f"{size_cases.size_name(size)}: seconds of processors for a {unit}"]
+    # Of short jobs the kernel may have counted nothing.
     middle = {name: statistics.median(one.processors for one in spents)
               for name, spents in found.items()}
     for name, spents in found.items():
+        ratio = middle[name] / middle[base] if middle[base] else math.nan
         all_of = [one.processors * scale for one in spents]
         rate = 1 / statistics.median(one.seconds for one in spents)
         speed = (f"{rate * size / 1e6:8.1f} MB/s" if bulk else
                  f"{rate / 1e3:8.1f} k/s")
         lines.append(f"  {name:12} {middle[name] * scale:7.3f}"
                      f" ({min(all_of):.3f}, {max(all_of):.3f})"
-                     f"  {middle[name] / middle[base]:6.3f} x {base} {speed}")
+                     f"  {ratio:6.3f} x {base} {speed}")
     return lines
 
 
 def _columns(options):
     columns = [transports.BY_NAME[name] for name in
                names_of("--transports", options.transports, _NAMES)]
-    if options.before is not None:
-        library = Path(options.before).resolve()
-        if not library.is_file():
-            raise BenchError(f"--before {options.before}: no such library")
-        columns.append(replace(transports.BY_NAME["fuselink"], name="before",
-                               library=str(library)))
+    if options.before:
+        columns.append(transports.before(options.before))
     return columns
 
 
 def _sizes(text):
-    if not re.fullmatch(r"[1-9]\d{0,8}(,[1-9]\d{0,8})*", text):
-        raise BenchError(f"--sizes '{text}': accepted: bytes, with commas"
-                         " between them")
-    return [int(size) for size in text.split(",")]
+    sizes = size_cases.sizes_of(text)
+    if 0 in sizes:
+        raise BenchError(f"--sizes '{text}': above 0")
+    return sizes
 
 
 def run(arguments):
     options = _parser().parse_args(arguments)
+    for name in ("rounds", "seconds"):
+        if getattr(options, name) <= 0:
+            raise BenchError(f"--{name} {getattr(options, name)}: above 0")
     columns = _columns(options)
     sizes = _sizes(options.sizes)
     nics = options.rates.split(",")
@@ -197,7 +200,7 @@ def run(arguments):
             messages = _messages(jobs, columns, size, options.seconds)
             found = {column.name: [] for column in columns}
             for number in range(options.rounds):
-                progress(f"{size} bytes, round {number + 1} of"
+                progress(f"{size_cases.size_name(size)}, round {number + 1} of"
                          f" {options.rounds}, {messages} messages")
                 for column in columns:
                     found[column.name].append(

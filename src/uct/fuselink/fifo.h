@@ -18,7 +18,7 @@ namespace fuselink {
  * Whatever adds or removes something ends references and iterators. One thread at a time.
  */
 template <typename T> class Fifo {
-    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
+    static_assert(std::is_trivially_copyable_v<T>,
                   "what was taken out stays in memory for a while");
 
 public:

@@ -35,7 +35,7 @@ def cpu_jobs(hosts):
     """Both transports are measured, whatever else this machine does."""
     done = subprocess.run(
         [hosts.source / "contrib/bench/run", "cpu", "--rounds", "1", "--sizes",
-         "65536", "--seconds", "0.1", "--rates", "200mbit,200mbit",
+         "65536", "--seconds", "1", "--rates", "200mbit,200mbit",
          "--transports", "ucx,fuselink"],
         capture_output=True, text=True, timeout=120, check=False)
     speeds = dict(re.findall(r"^  (\w+) .* x ucx +([0-9.]+) MB/s$", done.stdout,

@@ -53,7 +53,7 @@ private:
     BulkSender              &bulk_;
     LocalMemory             &memory_;
     const Rails             &rails_;
-    Fifo<wire::GetReq> waiting_; /* for room, or the program */
+    Fifo<wire::GetReq>       waiting_; /* for room, or the program */
     std::vector<char>        answer_;  /* what a get reads, as long as wire::kMaxInlineGet */
     bool                     serving_ = false; /* inside serve_waiting() */
 };

@@ -201,13 +201,13 @@ private:
     {
         const Nanos from = waits_ ? heard :
                                     std::max({heard, view.sent_at, view.probed_at});
-        own_   = {std::min(from, view.now), Nanos(), Nanos()};
-        wire_  = own_;
+        own_    = {std::min(from, view.now), Nanos(), Nanos()};
+        wire_   = own_;
         rested_ = !waits_ && own_.from - heard >= kRested;
-        waits_ = true;
-        drops_ = false;
-        from_  = Nanos();
-        runs_  = Nanos();
+        waits_  = true;
+        drops_  = false;
+        from_   = Nanos();
+        runs_   = Nanos();
     }
 
     /* It has answered something since so much is in flight, or since it could hear a
@@ -297,7 +297,7 @@ private:
 
     bool    waits_  = false;
     bool    rested_ = false;
-    bool    drops_ = false; /* the wire, since own_.from at least once */
+    bool    drops_  = false; /* the wire, since own_.from at least once */
     Nanos   last_look_;
     Silence own_;        /* of the connection; */
     Silence wire_;       /* of all between the two NICs, since own_.from or later */

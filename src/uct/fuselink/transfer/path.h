@@ -182,12 +182,12 @@ struct Path {
     /* MessageTx's: chunks with parts to send, and those whose acknowledgement is
      * awaited; in order. */
     Fifo<Chunk *> parts;
-    UnackedChunks       unacked;
-    uint32_t            chunk_number = 0;
+    UnackedChunks unacked;
+    uint32_t      chunk_number = 0;
 
     /* ChunkTx's. */
     Fifo<Chunk *> lost;       /* broke with it */
-    unsigned            on_nic = 0; /* chunks that the NIC has */
+    unsigned      on_nic = 0; /* chunks that the NIC has */
 
     Stream   stream;
     Messages messages;

@@ -135,9 +135,9 @@ private:
     Pump            &pump_;
 
     Fifo<Transfer *> waiting_;
-    RetransmitQueue        retransmits_;
-    size_t                 bytes_   = 0; /* of waiting_ */
-    size_t                 serving_ = 0;
+    RetransmitQueue  retransmits_;
+    size_t           bytes_   = 0; /* of waiting_ */
+    size_t           serving_ = 0;
 
     std::vector<std::unique_ptr<Transfer>> pool_; /* they stay where they are */
     std::vector<Transfer *>                free_;

@@ -129,7 +129,7 @@ private:
     const sched::Limits                         &limits_;
     Listener                                    &listener_;
     Pump                                        &pump_;
-    Fifo<Transfer *>                       to_copy_;
+    Fifo<Transfer *>                             to_copy_;
     size_t                                       copying_ = 0;
     size_t                                       ahead_   = 0;
     size_t                                       held_    = 0; /* buffers */
