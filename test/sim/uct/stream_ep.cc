@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace fuselink::sim {
 
@@ -10,6 +11,7 @@ StreamEp::~StreamEp()
 {
     iface_.named_.erase(name);
     purge(UCS_ERR_CANCELED);
+    drop_stale();
     if (!stream || stream->ends[side].ep != this) {
         return;
     }
@@ -73,8 +75,25 @@ ucs_status_t StreamEp::room() const
                UCS_ERR_NO_RESOURCE : UCS_OK;
 }
 
+/* UCX holds the peer's socket until its own has connected, so that the peer does not
+ * connect again meanwhile. */
+void StreamEp::keep_stale(std::shared_ptr<Stream> given_up, unsigned at)
+{
+    drop_stale();
+    stale_      = std::move(given_up);
+    stale_side_ = at;
+}
+
+void StreamEp::drop_stale()
+{
+    if (auto gone = std::exchange(stale_, nullptr)) {
+        gone->close(stale_side_);
+    }
+}
+
 void StreamEp::is_connected()
 {
+    drop_stale();
     if (state == State::Connecting) {
         state = State::Connected;
         dispatch();

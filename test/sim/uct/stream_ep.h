@@ -49,6 +49,8 @@ public:
     void     purge(ucs_status_t status);
     void     use(std::shared_ptr<Stream> stream, unsigned side);
     void     break_down(ucs_status_t status);
+    /** The peer's connection, which has lost a crossing with this one. */
+    void     keep_stale(std::shared_ptr<Stream> given_up, unsigned at);
 
     std::shared_ptr<Stream> stream;
     unsigned                side = 0;
@@ -75,10 +77,13 @@ private:
     ucs_status_t put(const void *data, size_t length, uint64_t remote,
                      uct_completion_t *comp);
     void         push();
+    void         drop_stale();
 
     StreamIface        &iface_;
     Tx                  tx_;
     std::deque<PutComp> puts_;
+    std::shared_ptr<Stream> stale_;
+    unsigned            stale_side_ = 0;
     uint32_t            put_sn_ = 0, acked_ = 0;
     bool                need_flush_ = false;
     bool                waiting_    = true; /* somebody may be in the queue */

@@ -139,7 +139,8 @@ unsigned StreamIface::handle(Stream &stream, unsigned side)
     if (end.received.empty() && (end.error || end.eof) && !end.handled) {
         end.handled = true;
         if (stream.given_up && end.ep != nullptr && !end.error) {
-            return count + 1; /* the peer's own connection is on its way */
+            connect_again(stream, *end.ep);
+            return count + 1;
         }
         if (end.ep != nullptr) {
             world().journal().note("stream ends", process().index(), id(),
@@ -235,7 +236,7 @@ void StreamIface::greet(Stream &stream, unsigned side)
         world().count(Count::Crossed);
         if (id() < peer) {
             stream.given_up = true; /* it will take ours */
-            stream.close(side);
+            own->keep_stale(stream.shared_from_this(), side);
             return;
         }
         auto lost = own->stream;
@@ -251,6 +252,16 @@ void StreamIface::greet(Stream &stream, unsigned side)
     if (own != nullptr) {
         own->is_connected();
     }
+}
+
+/* The connection of the peer's for which this one was given up does not come: who has
+ * begun it has closed both. */
+void StreamIface::connect_again(Stream &stream, StreamEp &ep)
+{
+    auto keep = stream.shared_from_this();
+    stream.close(0);
+    drop(stream);
+    connect(ep.remote, *stream.ends[1].nic, ep, stream.target);
 }
 
 /* The endpoint of ours that the stream is meant for, if it is not connected. */
@@ -297,7 +308,7 @@ ucs_status_t StreamIface::create_ep(const uct_ep_params_t *params,
         for (unsigned side : {0u, 1u}) {
             Stream::End &end = stream->ends[side];
             if (end.iface == this && end.ep == nullptr && end.greeted &&
-                stream->target == 0 &&
+                stream->target == 0 && !stream->given_up &&
                 !end.error && !end.eof &&
                 stream->ends[1 - side].iface_id == ep->remote) {
                 world().count(Count::TakenOver);
@@ -444,14 +455,7 @@ std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
     });
     world().time().after(profile.patience, [weak = std::weak_ptr(stream)] {
         auto held = weak.lock();
-        if (!held) {
-            return;
-        }
-        const StreamEp *waits = held->given_up ? held->ends[0].ep : nullptr;
-        if (waits != nullptr) { /* for a connection that did not come */
-            held->ends[0].handled = false;
-        }
-        if (!held->answered || waits != nullptr) {
+        if (held && !held->answered) {
             held->fail(0);
         }
     });

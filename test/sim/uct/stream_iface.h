@@ -61,6 +61,7 @@ private:
     unsigned handle(Stream &stream, unsigned side);
     bool     take(Stream &stream, unsigned side, Stream::Segment &segment);
     void     greet(Stream &stream, unsigned side);
+    void     connect_again(Stream &stream, StreamEp &ep);
     StreamEp *find_own(const Stream &stream, uint32_t peer) const;
     std::shared_ptr<Stream> connect(uint32_t remote, Nic &remote_nic,
                                     StreamEp &ep, uint32_t target);
