@@ -419,6 +419,9 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     s.policy = chance.pick({"auto", "finish", "finish", "plan", "idle",
                             "stripe", "single"});
     s.min_chunk  = chance.pick({"512", "2k", "16k"});
+    if (Random(seed, 113).one_in(16)) {
+        s.min_chunk = "1m"; /* as where long ones were found to be better */
+    }
     s.chunk_time = chance.pick({"20us", "200us", "2ms"});
     s.inline_get = chance.pick({"0", "2k", "8k"});
     s.board      = !chance.one_in(4);

@@ -63,6 +63,8 @@ public:
     }
     /** It has not decided. */
     bool tries() const noexcept { return state_ == State::Tries; }
+    /** It has decided for several. */
+    bool used() const noexcept { return state_ == State::On; }
 
     /** So many turns there are, those of one first. */
     static constexpr size_t kTurns = 6;

@@ -12,12 +12,12 @@ BulkSender::BulkSender(Connection &connection, Endpoints &endpoints,
       slots_(connection, keys),
       loop_(connection, owner, context.poller, context.room, paths_, memory_,
             staging_, transfers_, selector_, chunks_, retransmission_),
-      buffers_(context.host),
+      trials_(context.host), buffers_(context.host, trials_),
       transfers_(connection, owner, keys, paths_, slots_, staging_,
-                 context.plans, context.rotation, buffers_, loop_),
+                 context.plans, context.rotation, trials_, loop_),
       chunks_(connection, context.rails.uuid(), context.poller, paths_,
-              recovery_, room_, memory_, slots_, staging_, transfers_, buffers_,
-              {context.trace, context.host, connection.uuid()}, loop_),
+              recovery_, room_, memory_, slots_, staging_, transfers_, trials_,
+              buffers_, {context.trace, context.host, connection.uuid()}, loop_),
       retransmission_(connection, paths_, memory_, staging_, transfers_,
                       selector_, chunks_, loop_),
       room_(connection, chunks_, loop_),
@@ -30,8 +30,9 @@ BulkSender::BulkSender(Connection &connection, Endpoints &endpoints,
       staging_(connection, context.host, context.copies, paths_, memory_,
                methods_, context.settings.limits, transfers_, loop_),
       selector_(connection, context.host, paths_, wireup_, recovery_, methods_,
-                slots_.credits(), transfers_, context.loads, context.plans,
-                context.settings, context.trace != nullptr, loop_)
+                slots_.credits(), transfers_, trials_, context.loads,
+                context.plans, context.settings, context.trace != nullptr,
+                loop_)
 {
 }
 

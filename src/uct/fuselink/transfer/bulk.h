@@ -24,6 +24,7 @@
 #include "transfer_memory.h"
 #include "transfer_owner.h"
 #include "transfer_queue.h"
+#include "transfer_trials.h"
 #include "tx_loop.h"
 #include "tx_methods.h"
 #include "tx_staging.h"
@@ -292,6 +293,7 @@ private:
     PathSet        paths_;
     SlotBorrowing  slots_;
     TxLoop         loop_;
+    TransferTrials trials_;
     SendBuffers    buffers_;
     TransferQueue  transfers_;
     ChunkTx        chunks_;

@@ -106,6 +106,30 @@ bool ChunkSelector::collect(Transfer &transfer,
     return true;
 }
 
+/* The shortest chunk that is worth a path of its own. What is copied for a GPU's sake is
+ * cut as it is copied. */
+sched::Bytes ChunkSelector::least(const Transfer &transfer, sched::Nanos now,
+                                  const Candidates &candidates)
+{
+    const sched::Limits &limits = settings_.limits;
+    if (settings_.fixed_weights || transfer.demand.planned ||
+        candidates.count < 2 ||
+        ucs_unlikely(transfer.from_gpu || transfer.to_gpu)) {
+        return limits.min_chunk;
+    }
+    const bool matters =
+        transfer.demand.total >= limits.min_chunk * 2 &&
+        std::any_of(candidates.paths, candidates.paths + candidates.count,
+                    [](const Path *path) {
+                        return path->meter.known() &&
+                               path->meter.rate() > sched::BulkTrials::kFastForLong;
+                    });
+    return trials_.long_chunks(now, matters) ?
+               std::max(limits.min_chunk,
+                        std::min(sched::BulkTrials::kLong, limits.max_chunk)) :
+               limits.min_chunk;
+}
+
 /* No path can carry the bytes as they are. */
 TxDecision::Verdict ChunkSelector::without_candidates(const Transfer &transfer,
                                                       bool is_segment)
@@ -204,9 +228,11 @@ TxDecision ChunkSelector::next(Transfer &transfer,
     transfer.demand.remaining = sched::Bytes(remaining);
     transfer.demand.planned   = paths_.planned();
     transfer.demand.backlog   = sched::Bytes(transfers_.backlog() - remaining);
+    sched::Limits limits      = settings_.limits;
+    limits.min_chunk          = least(transfer, now, candidates);
     sched::Choice choice =
         settings_.policy->next({candidates.room.at, candidates.count},
-                               transfer.demand, settings_.limits);
+                               transfer.demand, limits);
     if (!choice) {
         if (candidates.full) {
             pump_.await_room();

@@ -16,6 +16,7 @@
 #include "pump.h"
 #include "retransmit_queue.h"
 #include "transfer_queue.h"
+#include "transfer_trials.h"
 #include "tx_decision.h"
 #include "tx_methods.h"
 
@@ -37,13 +38,13 @@ public:
     ChunkSelector(Connection &connection, const Host &host, PathSet &paths,
                   PathWireup &wireup, PathRecovery &recovery,
                   TxMethods &methods, const SlotCredits &credits,
-                  const TransferQueue &transfers, LoadView &loads,
-                  PlanManager &plans, const BulkSettings &settings, bool traces,
-                  Pump &pump)
+                  const TransferQueue &transfers, TransferTrials &trials,
+                  LoadView &loads, PlanManager &plans,
+                  const BulkSettings &settings, bool traces, Pump &pump)
         : connection_(connection), host_(host), paths_(paths), wireup_(wireup),
           recovery_(recovery), methods_(methods), credits_(credits),
-          transfers_(transfers), loads_(loads), plans_(plans),
-          settings_(settings), traces_(traces), pump_(pump),
+          transfers_(transfers), trials_(trials), loads_(loads),
+          plans_(plans), settings_(settings), traces_(traces), pump_(pump),
           query_(connection, paths)
     {
     }
@@ -70,6 +71,8 @@ private:
                    bool copied, sched::Nanos now, Candidates &candidates);
     void   show(Path &path, bool open, sched::Nanos now,
                 Candidates &candidates);
+    sched::Bytes least(const Transfer &transfer, sched::Nanos now,
+                       const Candidates &candidates);
     TxDecision::Verdict without_candidates(const Transfer &transfer,
                                            bool is_segment);
     size_t length(const Transfer &transfer, const TxDecision &decision,
@@ -84,6 +87,7 @@ private:
     TxMethods            &methods_;
     const SlotCredits    &credits_;
     const TransferQueue  &transfers_;
+    TransferTrials       &trials_;
     LoadView             &loads_;
     PlanManager          &plans_;
     const BulkSettings   &settings_;

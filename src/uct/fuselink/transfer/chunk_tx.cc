@@ -51,6 +51,7 @@ bool ChunkTx::post(Transfer &transfer, const TxDecision &decision,
     ++transfer.outstanding;
     ++in_flight_;
     path.posted(sched::Bytes(chunk.length));
+    trials_.sends(chunk.length);
     if (chunk.by_messages || transfer.kind == Transfer::Kind::ServeGet) {
         chunk.number = path.chunk_number++; /* the peer sees it */
     }
@@ -78,7 +79,7 @@ ucs_status_t ChunkTx::hand_to_rail(Chunk &chunk, TxMethod method)
     if (method == TxMethod::Rma) {
         ++path.on_nic;
         if (on_stream(chunk)) {
-            buffers_.sends(path, chunk.length);
+            buffers_.prepare(path);
         }
         return rma_.post(chunk);
     }
@@ -166,13 +167,11 @@ void ChunkTx::on_chunk(uct_completion_t *comp)
     chunk->owner->done(*chunk);
 }
 
-/* The path's NIC, or its kernel, has nothing of it any more. */
+/* The path, its NIC or its kernel, has nothing of it any more. */
 void ChunkTx::off_nic(const Chunk &chunk)
 {
     chunk.path->on_nic -= !chunk.by_messages;
-    if (on_stream(chunk)) {
-        buffers_.ended(chunk.length);
-    }
+    trials_.ended(chunk.length);
 }
 
 /* It is on its way no more, arrived or not. */

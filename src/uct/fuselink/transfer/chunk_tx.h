@@ -19,6 +19,7 @@
 #include "send_buffers.h"
 #include "slot_borrowing.h"
 #include "transfer_queue.h"
+#include "transfer_trials.h"
 #include "tx_decision.h"
 #include "tx_staging.h"
 
@@ -41,12 +42,12 @@ public:
     ChunkTx(Connection &connection, uint64_t own, Poller &poller,
             PathSet &paths, PathRecovery &recovery, PathRoom &room,
             const TransferMemory &memory, SlotBorrowing &slots,
-            TxStaging &staging, TransferQueue &transfers, SendBuffers &buffers,
-            const ChunkTrace &trace, Pump &pump)
+            TxStaging &staging, TransferQueue &transfers, TransferTrials &trials,
+            SendBuffers &buffers, const ChunkTrace &trace, Pump &pump)
         : connection_(connection), poller_(poller), recovery_(recovery),
           room_(room), memory_(memory), slots_(slots), staging_(staging),
-          transfers_(transfers), buffers_(buffers), pump_(pump), trace_(trace),
-          rma_(memory, slots),
+          transfers_(transfers), trials_(trials), buffers_(buffers),
+          pump_(pump), trace_(trace), rma_(memory, slots),
           messages_(connection, own, paths, recovery, room),
           notices_(connection, paths, recovery, room)
     {
@@ -122,6 +123,7 @@ private:
     SlotBorrowing    &slots_;
     TxStaging        &staging_;
     TransferQueue    &transfers_;
+    TransferTrials   &trials_;
     SendBuffers      &buffers_;
     Pump             &pump_;
     ChunkTrace        trace_;

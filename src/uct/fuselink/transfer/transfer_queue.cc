@@ -15,7 +15,7 @@ Transfer &TransferQueue::add()
     free_.pop_back();
     transfer      = Transfer{};
     transfer.live = true;
-    buffers_.begin();
+    trials_.begin();
     return transfer;
 }
 
@@ -27,7 +27,7 @@ void TransferQueue::remove(Transfer &transfer)
         keys_.drop_key_request(transfer.key_token);
     }
     free_.push_back(&transfer);
-    buffers_.end();
+    trials_.end();
     pump_.transfer_ended();
 }
 

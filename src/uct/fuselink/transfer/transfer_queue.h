@@ -13,10 +13,10 @@
 #include "plan_manager.h"
 #include "pump.h"
 #include "retransmit_queue.h"
-#include "send_buffers.h"
 #include "slot_borrowing.h"
 #include "transfer.h"
 #include "transfer_owner.h"
+#include "transfer_trials.h"
 #include "tx_staging.h"
 
 #include <memory>
@@ -39,10 +39,10 @@ public:
     TransferQueue(Connection &connection, TransferOwner &owner, KeySource &keys,
                   PathSet &paths, SlotBorrowing &slots, TxStaging &staging,
                   PlanManager &plans, sched::Rotation &rotation,
-                  SendBuffers &buffers, Pump &pump)
+                  TransferTrials &trials, Pump &pump)
         : connection_(connection), owner_(owner), keys_(keys), paths_(paths),
           slots_(slots), staging_(staging), plans_(plans),
-          rotation_(rotation), buffers_(buffers), pump_(pump)
+          rotation_(rotation), trials_(trials), pump_(pump)
     {
     }
     TransferQueue(const TransferQueue &)            = delete;
@@ -131,7 +131,7 @@ private:
     TxStaging       &staging_;
     PlanManager     &plans_;
     sched::Rotation &rotation_;
-    SendBuffers     &buffers_;
+    TransferTrials  &trials_;
     Pump            &pump_;
 
     Fifo<Transfer *> waiting_;
