@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "scenario.h"
 
+#include "sched/bulk_trials.h"
 #include "special_draws.h"
 #include "weights.h"
 
@@ -328,6 +329,16 @@ void draw_lanes(uint64_t seed, Scenario &s)
     }
 }
 
+/* As where they were found to be better: on NICs that are fast. */
+void draw_long_chunks(uint64_t seed, Scenario &s)
+{
+    constexpr double kFast = sched::BulkTrials::kFastForLong.bytes_per_second();
+    if (Random(seed, 113).one_in(16) &&
+        *std::max_element(s.rates.begin(), s.rates.end()) > kFast) {
+        s.min_chunk = "1m";
+    }
+}
+
 /* Some programs are stopped for longer than what was cancelled is waited for. */
 void draw_stops(uint64_t seed, Scenario &s)
 {
@@ -419,9 +430,6 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     s.policy = chance.pick({"auto", "finish", "finish", "plan", "idle",
                             "stripe", "single"});
     s.min_chunk  = chance.pick({"512", "2k", "16k"});
-    if (Random(seed, 113).one_in(16)) {
-        s.min_chunk = "1m"; /* as where long ones were found to be better */
-    }
     s.chunk_time = chance.pick({"20us", "200us", "2ms"});
     s.inline_get = chance.pick({"0", "2k", "8k"});
     s.board      = !chance.one_in(4);
@@ -504,6 +512,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_pause(seed, cuts, s);
     draw_writing(seed, cuts, s);
     draw_late(seed, cuts, s);
+    draw_long_chunks(seed, s);
     return s;
 }
 

@@ -36,8 +36,8 @@ public:
     static constexpr Rate kFast = Rate(64e6), kSlow = Rate(16e6);
     /** The shortest of long chunks. */
     static constexpr Bytes kLong = Bytes::mib(1);
-    /** Long chunks are not tried on slower paths: there is no processor that is slower, and
-     *  a chunk would take them for longer than a decision should. */
+    /** Long chunks are not tried where a path is slower: there is no processor that is, and
+     *  a chunk would take it for longer than a decision should. */
     static constexpr Rate kFastForLong = Rate(200e6);
 
     /** A transfer begins; */
@@ -77,13 +77,13 @@ private:
     static constexpr SpreadTrial::Times kTimes{Nanos::millis(4), Nanos::millis(1),
                                                SpreadTrial::Times::kNoGain};
 
-    bool look(SpreadTrial &trial, const SpreadTrial &other, Nanos now, bool may) noexcept
+    bool look(SpreadTrial &trial, SpreadTrial &other, Nanos now, bool may) noexcept
     {
+        const Nanos busy = busy_ + (open_ != 0 ? now - since_ : Nanos());
         if (other.tries()) {
-            return trial.used();
+            other.stop_unwatched(busy); /* what it is about may be gone */
         }
-        return trial.look(busy_ + (open_ != 0 ? now - since_ : Nanos()), sent_, arrived_,
-                          may);
+        return other.tries() ? trial.used() : trial.look(busy, sent_, arrived_, may);
     }
 
     SpreadTrial many_{kTimes}; /* "several": many bytes at the kernel, */

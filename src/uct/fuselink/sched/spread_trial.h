@@ -61,6 +61,13 @@ public:
         until_ = std::min(until_, std::max(now, decided_ + soon_));
         other_ = true;
     }
+    /** The same if nobody has looked for long. */
+    void stop_unwatched(Nanos now) noexcept
+    {
+        if (now - looked_at_ >= kUnwatched) {
+            stop(now);
+        }
+    }
     /** It has not decided. */
     bool tries() const noexcept { return state_ == State::Tries; }
     /** It has decided for several. */

@@ -107,27 +107,30 @@ bool ChunkSelector::collect(Transfer &transfer,
 }
 
 /* The shortest chunk that is worth a path of its own. What is copied for a GPU's sake is
- * cut as it is copied. */
+ * cut as it is copied. Long ones are for NICs that are fast and this process's alone, or
+ * whose owner is not to share them: others count on short ones, and so does who learns what
+ * a path carries. */
 sched::Bytes ChunkSelector::least(const Transfer &transfer, sched::Nanos now,
                                   const Candidates &candidates)
 {
+    using Standing = sched::PathView::Standing;
     const sched::Limits &limits = settings_.limits;
+    const sched::Bytes   most   = std::min(sched::BulkTrials::kLong, limits.max_chunk);
     if (settings_.fixed_weights || transfer.demand.planned ||
-        candidates.count < 2 ||
+        candidates.count < 2 || limits.min_chunk >= most ||
         ucs_unlikely(transfer.from_gpu || transfer.to_gpu)) {
         return limits.min_chunk;
     }
-    const bool matters =
-        transfer.demand.total >= limits.min_chunk * 2 &&
-        std::any_of(candidates.paths, candidates.paths + candidates.count,
-                    [](const Path *path) {
-                        return path->meter.known() &&
-                               path->meter.rate() > sched::BulkTrials::kFastForLong;
-                    });
-    return trials_.long_chunks(now, matters) ?
-               std::max(limits.min_chunk,
-                        std::min(sched::BulkTrials::kLong, limits.max_chunk)) :
-               limits.min_chunk;
+    for (size_t i = 0; i < candidates.count; ++i) {
+        const sched::PathView &view = candidates.room.at[i];
+        if (!candidates.paths[i]->meter.known() || view.probe ||
+            view.rate < sched::BulkTrials::kFastForLong || view.window < most ||
+            view.standing == Standing::Lent || view.standing == Standing::Taken) {
+            return limits.min_chunk;
+        }
+    }
+    const bool matters = transfer.demand.total >= limits.min_chunk * 2;
+    return trials_.long_chunks(now, matters) ? most : limits.min_chunk;
 }
 
 /* No path can carry the bytes as they are. */

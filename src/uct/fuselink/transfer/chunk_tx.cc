@@ -51,7 +51,6 @@ bool ChunkTx::post(Transfer &transfer, const TxDecision &decision,
     ++transfer.outstanding;
     ++in_flight_;
     path.posted(sched::Bytes(chunk.length));
-    trials_.sends(chunk.length);
     if (chunk.by_messages || transfer.kind == Transfer::Kind::ServeGet) {
         chunk.number = path.chunk_number++; /* the peer sees it */
     }
@@ -117,6 +116,7 @@ void ChunkTx::posted(Chunk &chunk, const TxDecision &decision,
     Path     &path     = *chunk.path;
     Transfer &transfer = *chunk.transfer;
     poller_.hold(path.poll_index());
+    trials_.sends(chunk.length);
     if (chunk.staged != nullptr) {
         ++chunk.staged->users;
         if (!retransmits) {
@@ -167,11 +167,10 @@ void ChunkTx::on_chunk(uct_completion_t *comp)
     chunk->owner->done(*chunk);
 }
 
-/* The path, its NIC or its kernel, has nothing of it any more. */
+/* The path's NIC, or its kernel, has nothing of it any more. */
 void ChunkTx::off_nic(const Chunk &chunk)
 {
     chunk.path->on_nic -= !chunk.by_messages;
-    trials_.ended(chunk.length);
 }
 
 /* It is on its way no more, arrived or not. */
@@ -182,6 +181,7 @@ void ChunkTx::off_path(Chunk &chunk, bool arrived)
     poller_.release(path.poll_index());
     --in_flight_;
     off_nic(chunk);
+    trials_.ended(chunk.length);
     path.serving -= chunk.serves_in_place();
     if (!chunk.left) {
         path.ended(sched::Bytes(chunk.length), arrived,
