@@ -34,13 +34,32 @@ protected:
         }
         return double(used) / all;
     }
+    /* A transfer alone, in short chunks or in one long one, each taking so many microseconds.
+     * Returns the part of them that was long. */
+    double run_alone(Nanos time, int64_t in_short, int64_t in_long, bool matters = true)
+    {
+        const Nanos end  = now + time;
+        int         used = 0, all = 0;
+        while (now < end) {
+            trial.begin(now);
+            const bool one = trial.long_chunks(now, matters);
+            trial.sent(kChunk);
+            now += Nanos::micros(one ? in_long : in_short);
+            trial.arrived(kChunk);
+            trial.end(now);
+            now  += Nanos::micros(10);
+            used += one;
+            ++all;
+        }
+        return double(used) / all;
+    }
     static double slower(bool many) { return many ? 1700 : 5000; }
     static double longer(bool many) { return many ? 3000 : 1300; }
     static double same(bool) { return 100; }
 
     static constexpr Bytes kChunk = Bytes::kib(256);
     BulkTrials trial;
-    Nanos       now = Nanos::seconds(5), pause;
+    Nanos      now = Nanos::seconds(5), pause;
 };
 
 TEST_F(BulkTrialsTest, FewIsWhereItBegins)
@@ -92,57 +111,35 @@ TEST_F(BulkTrialsTest, TransfersMayOverlap)
     EXPECT_TRUE(trial.many(now));
 }
 
-/* A transfer alone, in short chunks or in one long one, each taking so many microseconds.
- * Returns the part of them that was long. */
-double run_alone(BulkTrials &trial, Nanos &now, Nanos time, double in_short, double in_long,
-                 bool matters = true)
-{
-    constexpr Bytes kLength = Bytes::kib(256);
-    const Nanos     end     = now + time;
-    int             used = 0, all = 0;
-    while (now < end) {
-        trial.begin(now);
-        const bool one = trial.long_chunks(now, matters);
-        trial.sent(kLength);
-        now += Nanos::micros(static_cast<int64_t>(one ? in_long : in_short));
-        trial.arrived(kLength);
-        trial.end(now);
-        now  += Nanos::micros(10);
-        used += one;
-        ++all;
-    }
-    return double(used) / all;
-}
-
 TEST_F(BulkTrialsTest, ChunksAreShortWhereNicsAreTheLimit)
 {
-    run_alone(trial, now, Nanos::seconds(1), 100, 380);
-    EXPECT_LT(run_alone(trial, now, Nanos::seconds(20), 100, 380), 0.01);
+    run_alone(Nanos::seconds(1), 100, 380);
+    EXPECT_LT(run_alone(Nanos::seconds(20), 100, 380), 0.01);
 }
 
 TEST_F(BulkTrialsTest, ATransferGoesWholeWhereProcessorsAreTheLimit)
 {
-    run_alone(trial, now, Nanos::millis(100), 124, 62);
-    EXPECT_GT(run_alone(trial, now, Nanos::seconds(20), 124, 62), 0.95);
+    run_alone(Nanos::millis(100), 124, 62);
+    EXPECT_GT(run_alone(Nanos::seconds(20), 124, 62), 0.95);
 }
 
 TEST_F(BulkTrialsTest, WhatPartsDoNotCostGoesInParts)
 {
-    run_alone(trial, now, Nanos::seconds(1), 100, 96);
-    EXPECT_LT(run_alone(trial, now, Nanos::seconds(20), 100, 96), 0.02);
+    run_alone(Nanos::seconds(1), 100, 96);
+    EXPECT_LT(run_alone(Nanos::seconds(20), 100, 96), 0.02);
 }
 
 TEST_F(BulkTrialsTest, NothingIsTriedWhereItDoesNotMatter)
 {
-    EXPECT_EQ(run_alone(trial, now, Nanos::seconds(2), 124, 62, false), 0);
+    EXPECT_EQ(run_alone(Nanos::seconds(2), 124, 62, false), 0);
 }
 
 /* It is found out again when a wire has become the limit. */
 TEST_F(BulkTrialsTest, WholeTransfersArePartedAgain)
 {
-    run_alone(trial, now, Nanos::seconds(1), 124, 62);
-    run_alone(trial, now, Nanos::seconds(1), 500, 2000);
-    EXPECT_LT(run_alone(trial, now, Nanos::seconds(20), 500, 2000), 0.01);
+    run_alone(Nanos::seconds(1), 124, 62);
+    run_alone(Nanos::seconds(1), 500, 2000);
+    EXPECT_LT(run_alone(Nanos::seconds(20), 500, 2000), 0.01);
 }
 
 /* While the one is tried the other stays as it is: both would be taken for one gain. */
@@ -161,6 +158,16 @@ TEST_F(BulkTrialsTest, OneThingIsTriedAtATime)
     }
     EXPECT_TRUE(either);
     EXPECT_FALSE(both);
+}
+
+/* Long chunks are tried, and then nobody asks for them any more: many bytes are tried. */
+TEST_F(BulkTrialsTest, ATryThatNobodyWatchesHoldsNoOther)
+{
+    trial.begin(now);
+    trial.long_chunks(now, true);
+    trial.end(now);
+    run(Nanos::millis(200), longer);
+    EXPECT_GT(run(Nanos::seconds(20), longer), 0.95);
 }
 
 } // namespace

@@ -107,9 +107,8 @@ bool ChunkSelector::collect(Transfer &transfer,
 }
 
 /* The shortest chunk that is worth a path of its own. What is copied for a GPU's sake is
- * cut as it is copied. Long ones are for NICs that are fast and this process's alone, or
- * whose owner is not to share them: others count on short ones, and so does who learns what
- * a path carries. */
+ * cut as it is copied. Long ones are for fast NICs of which others have nothing, or little:
+ * they count on short ones, and so does who learns what a path carries. */
 sched::Bytes ChunkSelector::least(const Transfer &transfer, sched::Nanos now,
                                   const Candidates &candidates)
 {
