@@ -577,24 +577,42 @@ TEST(StallClock, FirstDataHasMoreTime)
     EXPECT_LE(dead - begun, ms(215));
 }
 
-/* The caller takes what it sends after a rest for first data. */
-TEST(StallClock, KnowsWhenNothingWasUnderWayForLong)
+/* It tells the caller, who tells it. */
+TEST(StallClock, KnowsForHowLongNothingWasUnderWay)
 {
     Wire wire;
-    for (const int64_t rest : {300, 499, 501, 5000}) {
+    for (const int64_t rest : {1, 50, 499, 5000}) {
+        const Nanos heard = wire.acked;
         wire.view.in_flight = false;
         wire.view.now       = wire.view.now + ms(rest);
         wire.look();
-        EXPECT_FALSE(wire.clock.rested());
+        EXPECT_EQ(wire.clock.rested(), Nanos());
         wire.sent = wire.view.now;
         wire.view.in_flight = true;
         wire.look();
-        EXPECT_EQ(wire.clock.rested(), rest > 500) << rest << " ms";
+        EXPECT_EQ(wire.clock.rested(), wire.sent - heard);
         wire.view.now = wire.view.now + wire.view.tick + ms(1);
         wire.acked    = wire.view.now; /* and goes on */
         wire.look();
-        EXPECT_FALSE(wire.clock.rested());
+        EXPECT_EQ(wire.clock.rested(), Nanos());
     }
+}
+
+/* Others may have filled a queue while it rested: the longer, the more, up to the time of
+ * first data. */
+TEST(StallClock, ARestMakesTheDeadlineLater)
+{
+    StallView   view;
+    const Nanos known = StallClock::deadline(view);
+    view.rested       = ms(1);
+    EXPECT_EQ(StallClock::deadline(view), known + ms(2));
+    view.rtt    = ms(19);
+    view.rested = ms(51);
+    EXPECT_EQ(StallClock::deadline(view), ms(57 + 102));
+    view.rested = Nanos::seconds(9);
+    EXPECT_EQ(StallClock::deadline(view), StallClock::kFirst);
+    view.rtt = ms(100); /* a deep queue that it knows */
+    EXPECT_EQ(StallClock::deadline(view), ms(300));
 }
 
 /* Acknowledgements that come, at any intervals below the deadline, from a kernel with

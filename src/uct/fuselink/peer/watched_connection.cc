@@ -17,8 +17,8 @@ WatchedConnection::stall_view(std::span<const WatchedConnection> all,
     view.in_flight     = state.segments != 0;
     /* Linux: tcp_rcv_established(), __tcp_ack_snd_check(). */
     view.much          = state.in_flight().count() > state.mss;
-    view.first         = state.acked == 0 || watch->clock.rested() ||
-                 wires.is_new(own, now);
+    view.first         = state.acked == 0 || wires.is_new(own, now);
+    view.rested        = watch->clock.rested();
     view.acked_at      = watch->acked_at;
     view.asked_at      = path == nullptr ? watch->probed_at : sched::Nanos();
     view.sent_at       = now - state.since_sent;

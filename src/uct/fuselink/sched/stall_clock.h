@@ -29,7 +29,8 @@ struct StallView {
     bool     carrier = true;    /* of the NIC here */
     bool     drops   = false;   /* packets, all the time, as was found out before */
     bool     first   = false;   /* nothing that it has sent was ever acknowledged, or others of
-                                   its NIC are so new, or it has rested */
+                                   its NIC are so new */
+    Nanos    rested;            /* nothing was under way for so long before that */
 
     /* A probe of the caller's between the same two NICs; and a question over this
      * connection, which the peer's program answers when it reads it. */
@@ -52,10 +53,11 @@ struct StallView {
  *
  * - It has lasted for the deadline: 25 ms and a tick, or three round trips and four
  *   deviations where that is more, as in deep queues (and longer where this process was wrong
- *   not long ago, see Slack); or 200 ms for the first data, also after a rest, and
+ *   not long ago, see Slack); or 200 ms for the first data, and
  *   in the first half of a second of any connection of that NIC, whose round trips nobody has
- *   measured: they may meet queues on either way that were not there when the kernels connected
- *   or the rest began. The kernel's instants are true to a tick of 1 to 10 ms and waver by as
+ *   measured: they may meet queues on either way that were not there when the kernels connected.
+ *   After a rest twice the rest is added, up to those 200 ms: others may have filled a queue
+ *   meanwhile, and one to which three NICs send grows by two seconds in each. The kernel's instants are true to a tick of 1 to 10 ms and waver by as
  *   much, so that an acknowledgement is new only if it is a tick later than the last one, and
  *   much shorter deadlines would measure ticks.
  *   And 40 ms more where a kernel may wait so long: it does with what comes alone,
@@ -107,7 +109,7 @@ public:
     /* If its program runs for so long, it has looked at all that came. */
     static constexpr Nanos kReads      = Nanos::millis(8);
     static constexpr Nanos kMostStep   = Nanos::millis(8);
-    static constexpr Nanos kRested     = Nanos::millis(500);
+    static constexpr int64_t kRested   = 2; /* so much more for each moment of a rest */
     /* Two time-outs of a kernel's last so long, and these many. */
     static constexpr unsigned kTwo = 2, kMany = 6;
     static constexpr Nanos    kTwoTake = Nanos::millis(600);
@@ -157,15 +159,18 @@ public:
     /** How long it has been silent, as far as somebody looked. */
     Nanos silence() const noexcept { return waits_ ? own_.lasts : Nanos(); }
 
-    /** Half a second and more before that nothing was under way: round trips that were
-     *  measured then say little of the queues that it meets now. */
-    bool rested() const noexcept { return waits_ && rested_; }
+    /** For so long before what it waits for nothing was under way: round trips that were
+     *  measured before the rest say little of the queues that it meets now. */
+    Nanos rested() const noexcept { return waits_ ? rested_ : Nanos(); }
 
     /** So long at least, and so long if the other kernel may wait. */
     static Nanos deadline(const StallView &view) noexcept
     {
-        return view.slack + std::max(view.first ? kFirst : kDeadline + view.tick,
+        const Nanos known = std::max(kDeadline + view.tick,
                                      view.rtt * 3 + view.rtt_deviation * 4);
+        const Nanos later = view.first ? kFirst :
+                                         std::min(kFirst, known + view.rested * kRested);
+        return view.slack + std::max(known, later);
     }
     static Nanos longest(const StallView &view) noexcept
     {
@@ -203,7 +208,7 @@ private:
                                     std::max({heard, view.sent_at, view.probed_at});
         own_    = {std::min(from, view.now), Nanos(), Nanos()};
         wire_   = own_;
-        rested_ = !waits_ && own_.from - heard >= kRested;
+        rested_ = waits_ ? Nanos() : own_.from - heard;
         waits_  = true;
         drops_  = false;
         from_   = Nanos();
@@ -296,7 +301,7 @@ private:
     }
 
     bool    waits_  = false;
-    bool    rested_ = false;
+    Nanos   rested_;
     bool    drops_  = false; /* the wire, since own_.from at least once */
     Nanos   last_look_;
     Silence own_;        /* of the connection; */
