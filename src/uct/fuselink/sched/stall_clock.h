@@ -56,8 +56,8 @@ struct StallView {
  *   not long ago, see Slack); or 200 ms for the first data, and
  *   in the first half of a second of any connection of that NIC, whose round trips nobody has
  *   measured: they may meet queues on either way that were not there when the kernels connected.
- *   After a rest twice the rest is added, up to those 200 ms: others may have filled a queue
- *   meanwhile, and one to which three NICs send grows by two seconds in each. The kernel's instants are true to a tick of 1 to 10 ms and waver by as
+ *   After a rest it is three times the rest, up to those 200 ms: others may have filled a queue
+ *   meanwhile, as much as three NICs can that send to one. The kernel's instants are true to a tick of 1 to 10 ms and waver by as
  *   much, so that an acknowledgement is new only if it is a tick later than the last one, and
  *   much shorter deadlines would measure ticks.
  *   And 40 ms more where a kernel may wait so long: it does with what comes alone,
@@ -109,7 +109,7 @@ public:
     /* If its program runs for so long, it has looked at all that came. */
     static constexpr Nanos kReads      = Nanos::millis(8);
     static constexpr Nanos kMostStep   = Nanos::millis(8);
-    static constexpr int64_t kRested   = 2; /* so much more for each moment of a rest */
+    static constexpr int64_t kRested   = 3; /* times a rest that was longer than that */
     /* Two time-outs of a kernel's last so long, and these many. */
     static constexpr unsigned kTwo = 2, kMany = 6;
     static constexpr Nanos    kTwoTake = Nanos::millis(600);
@@ -168,8 +168,7 @@ public:
     {
         const Nanos known = std::max(kDeadline + view.tick,
                                      view.rtt * 3 + view.rtt_deviation * 4);
-        const Nanos later = view.first ? kFirst :
-                                         std::min(kFirst, known + view.rested * kRested);
+        const Nanos later = view.first ? kFirst : std::min(kFirst, view.rested * kRested);
         return view.slack + std::max(known, later);
     }
     static Nanos longest(const StallView &view) noexcept
