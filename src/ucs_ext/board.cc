@@ -254,6 +254,7 @@ void Board::clear(unsigned seat)
     }
     s.nics.store(0, kRelaxed);
     s.direct.store(0, kRelaxed);
+    s.claims.store(0, kRelaxed);
     s.owner.store(0, std::memory_order_release);
 }
 
@@ -384,7 +385,7 @@ std::vector<Board::Occupant> Board::occupants(int64_t now) const
         who.priority = static_cast<Priority>(
             std::min<uint64_t>(seat.rank.load(kRelaxed), 2));
         uint64_t nics = seat.nics.load(kRelaxed);
-        uint64_t own  = seat.direct.load(kRelaxed);
+        uint64_t own  = seat.direct.load(kRelaxed) | seat.claims.load(kRelaxed);
         for (unsigned nic = 0; nic < kNics; ++nic) {
             if ((nics >> nic & 1) == 0) {
                 continue;

@@ -34,7 +34,7 @@ inline constexpr unsigned kNameWords = 4;
 inline constexpr unsigned kCpuWords  = CpuSet().size() / 64;
 
 /* Another layout has another magic, and so another segment. */
-inline constexpr uint64_t kMagic = 0x66756c42'00000004; /* "fulB", version */
+inline constexpr uint64_t kMagic = 0x66756c42'00000005; /* "fulB", version */
 
 /* A NIC of a network namespace. Entered by whoever uses it first, and only replaced
  * when nobody uses it and room is needed. */
@@ -50,8 +50,9 @@ struct alignas(64) Seat {
     Word state;  /* SeatState */
     Word stamp;  /* of the last sign of life, CLOCK_MONOTONIC ns */
     Word nics;   /* bit per NIC that it uses */
-    Word direct; /* bit per NIC that is its own */
-    Word job;    /* what it belongs to, for people who look */
+    Word direct; /* bit per NIC that is its own, as to everybody */
+    Word claims; /* the same, as to other jobs alone */
+    Word job;    /* what it belongs to */
     Word rank;   /* priority of the job, 0 to 2 */
     Word name[2];
     Word cpus[kCpuWords]; /* bit per CPU to which its process is bound; none: it is not */

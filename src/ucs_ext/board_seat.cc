@@ -78,6 +78,7 @@ void BoardSeat::enter(int64_t now)
     seat.stamp.store(static_cast<uint64_t>(now), kRelaxed);
     seat.nics.store(0, kRelaxed);
     seat.direct.store(0, kRelaxed);
+    seat.claims.store(0, kRelaxed);
     seat.bind({});
     seat.state.store(board::kSeatTaken, std::memory_order_release);
 }
@@ -119,13 +120,34 @@ int BoardSeat::add_nic(const std::string &device, uint64_t speed)
     return static_cast<int>(nics_.size()) - 1;
 }
 
-void BoardSeat::own(int nic)
+void BoardSeat::own(int nic, Claim claim)
 {
     if (nic < 0 || lost_) {
         return;
     }
-    own_ |= uint64_t{1} << nics_[static_cast<size_t>(nic)];
-    board_->segment_->seats[index_].direct.store(own_, kRelaxed);
+    const uint64_t bit = uint64_t{1} << nics_[static_cast<size_t>(nic)];
+    own_    = claim == Claim::Everybody ? own_ | bit : own_ & ~bit;
+    claims_ = claim == Claim::OtherJobs ? claims_ | bit : claims_ & ~bit;
+    board::Seat &seat = board_->segment_->seats[index_];
+    seat.direct.store(own_, kRelaxed);
+    seat.claims.store(claims_, kRelaxed);
+}
+
+void BoardSeat::owners(std::vector<uint32_t> &counts) const
+{
+    const unsigned used = board_->seats_used();
+    counts.assign(nics_.size(), 0);
+    for (unsigned i = 0; i < used; ++i) {
+        if (i == index_ || !board_->present(i)) {
+            continue;
+        }
+        const board::Seat &seat = board_->segment_->seats[i];
+        const uint64_t     owns = seat.direct.load(kRelaxed) |
+                              seat.claims.load(kRelaxed);
+        for (size_t n = 0; n < nics_.size(); ++n) {
+            counts[n] += owns >> nics_[n] & 1;
+        }
+    }
 }
 
 void BoardSeat::bind(const CpuSet &cpus)
@@ -192,12 +214,27 @@ void BoardSeat::set_health(int nic, const NicHealth &health)
     }
 }
 
+/* Siblings are alike: what one of them claims is to all of them as good as nobody's. */
+uint64_t BoardSeat::claims_of_job(unsigned used) const
+{
+    uint64_t claims = claims_;
+    for (unsigned i = 0; i < used; ++i) {
+        const board::Seat &seat = board_->segment_->seats[i];
+        if (i != index_ && board_->present(i) &&
+            seat.job.load(kRelaxed) == settings_.job) {
+            claims |= seat.claims.load(kRelaxed);
+        }
+    }
+    return claims;
+}
+
 void BoardSeat::read(Direction direction, int64_t now,
                      std::vector<Load> &loads) const
 {
     const board::Segment &segment = *board_->segment_;
     const auto            way     = static_cast<size_t>(direction);
     const unsigned        used    = board_->seats_used();
+    const uint64_t        ours    = claims_of_job(used);
     loads.assign(nics_.size(), Load{});
     for (unsigned i = 0; i < used; ++i) {
         if (i == index_ || !board_->present(i)) {
@@ -205,7 +242,8 @@ void BoardSeat::read(Direction direction, int64_t now,
         }
         const board::Seat &seat = segment.seats[i];
         const uint64_t nics     = seat.nics.load(kRelaxed);
-        const uint64_t direct   = seat.direct.load(kRelaxed);
+        const uint64_t owns     = seat.direct.load(kRelaxed) |
+                              (seat.claims.load(kRelaxed) & ~ours);
         const auto priority     = static_cast<Priority>(
             std::min<uint64_t>(seat.rank.load(kRelaxed), 2));
         for (size_t n = 0; n < nics_.size(); ++n) {
@@ -213,7 +251,7 @@ void BoardSeat::read(Direction direction, int64_t now,
             if ((nics & bit) == 0) {
                 continue;
             }
-            const bool own              = (direct & bit) != 0;
+            const bool own              = (owns & bit) != 0;
             const board::Cell::Look cell =
                 segment.cells[i][nics_[n]][way].look(now);
             Load &load      = loads[n];

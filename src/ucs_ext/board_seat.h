@@ -26,7 +26,7 @@ public:
         uint64_t completed = 0; /* bytes in all; goes back when one leaves */
         uint32_t users     = 0; /* that have, or just had, bytes in flight */
         uint32_t sharers   = 0; /* or had not long ago (Board::kRecent) */
-        bool     owned     = false; /* somebody's own NIC, active or not */
+        bool     owned     = false; /* somebody's own NIC as to us, active or not */
         bool     owner     = false; /* its owner is among the users */
         Priority highest   = Priority::Low; /* of the users */
     };
@@ -45,9 +45,19 @@ public:
      *          full */
     int add_nic(const std::string &device, uint64_t speed);
 
-    /** Says that the NIC is this engine's own: others leave it when we use
-     *  it. */
-    void own(int nic);
+    /** As to whom a NIC is this engine's own. */
+    enum class Claim : uint8_t {
+        None,
+        OtherJobs, /* and none as to those that have a claim like it in their job, too */
+        Everybody
+    };
+
+    /** Says that the NIC is this engine's own, or is so no more: others leave it when we
+     *  use it. */
+    void own(int nic, Claim claim = Claim::Everybody);
+
+    /** How many others each NIC belongs to, in the order of add_nic(). */
+    void owners(std::vector<uint32_t> &counts) const;
 
     /** The process is bound to these CPUs; none: it is not. */
     void bind(const CpuSet &cpus);
@@ -88,13 +98,15 @@ private:
     bool         ours(int nic) const;
     board::Cell *cell(int nic, Direction direction) const;
     void         enter(int64_t now);
+    uint64_t     claims_of_job(unsigned used) const;
 
     std::shared_ptr<Board> board_;
     Settings               settings_;
     uint64_t               self_  = 0; /* the word of who took the seat */
     unsigned               index_ = 0;
     std::vector<uint8_t>   nics_; /* of the board, by our number */
-    uint64_t               own_  = 0; /* bits of the board's */
+    uint64_t               own_  = 0; /* bits of the board's, as to everybody; */
+    uint64_t               claims_ = 0; /* as to other jobs */
     unsigned               next_ = 0; /* whom to look after */
     bool                   lost_ = false; /* somebody else may sit here now */
 };

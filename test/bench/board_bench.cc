@@ -98,7 +98,7 @@ public:
             PathView &view = room.at[n];
             view = view_of(m_meters[n], m_now, limits);
             m_nics[n].show(m_meters[n], m_now, limits, Bytes::max(), view);
-            m_receiver.show(static_cast<uint8_t>(n), view);
+            m_receiver.show(static_cast<uint8_t>(n), limits, view);
         }
         return m_policy.next({room.at, m_nics.size()}, m_demand, limits);
     }

@@ -107,7 +107,7 @@ void load_grant(std::span<const uint8_t> bytes)
     for (uint8_t i = 0; i <= kLoads; ++i) { /* one that is no rail, too */
         paths[i] = {.rate = Rate::mbit(100 * (i + 1)), .overhead = {},
                     .in_flight = {}, .window = Bytes::mib(1)};
-        receiver.show(i, paths[i]);
+        receiver.show(i, Limits{}, paths[i]);
     }
     for (const PolicyInfo &info : policies()) {
         Demand demand{.remaining = Bytes::mib(1), .total = Bytes::mib(1)};

@@ -18,6 +18,7 @@ class Case:
     program: str
     options: tuple            # of the program
     ranks: int = 2
+    hosts: int = 2
     node: bool = False        # all ranks on one host
     rdma: bool = False        # the NICs are RDMA NICs
     metric: str = "bytes_per_s"

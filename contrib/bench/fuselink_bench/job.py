@@ -56,13 +56,16 @@ def at_a_moment(measure):
     return measure(time.time() + _LEADS[-1])
 
 
-def launch(run, extra=(), other=None, nics=None, environment=None):
+def launch(run, extra=(), other=None, nics=None, environment=None,
+           placement=None):
     """Runs the job, or another Part beside it; raises SampleError if it
-    fails. With `nics` it is told of no others."""
-    return launch_all(run, 1, extra, other, nics, environment)[0]
+    fails. With `nics` it is told of no others, and with `placement`, which are
+    arguments of mpirun, its ranks are not where those of the case are."""
+    return launch_all(run, 1, extra, other, nics, environment, placement)[0]
 
 
-def launch_all(run, count, extra=(), other=None, nics=None, environment=None):
+def launch_all(run, count, extra=(), other=None, nics=None, environment=None,
+               placement=None):
     """launch() of a program that prints so many results."""
     nics = nics or run.cluster.nics
     part = other or run.case
@@ -74,7 +77,8 @@ def launch_all(run, count, extra=(), other=None, nics=None, environment=None):
                *extra]
     try:
         status, out, err = run.cluster.mpirun(
-            [*run.case.placement, *words, *program], env, run.timeout)
+            [*(placement or run.case.placement), *words, *program], env,
+            run.timeout)
     except JobTimeout as error:
         raise SampleError(str(error)) from None
     if "start it earlier" in err:

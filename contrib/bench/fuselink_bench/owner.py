@@ -5,7 +5,8 @@ how much of what he has alone the owner gets, and how soon.
 The owner runs twice, alone and beside the other job. What counts is how much of
 his data had arrived so long after the begin of a burst. A batch is what a path
 is given at a time, UCX_FUSELINK_CHUNK_TIME; it is long here against what the
-clock and the scheduler of a small machine blur.
+clock and the scheduler of a small machine blur. Where nothing is set it is four
+times what the NIC's queue holds.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -29,9 +30,12 @@ class Owner:
     """`other` is the job beside that of the case."""
 
     nic = _NIC
+    batch = _BATCH
     owner_environment = _OWNER
     other_environment = _OTHER
     other_nics = None         # None: all
+    shared_end = ("host0", "tx")      # where both jobs use the NIC
+    owner_placement = other_placement = None    # None: that of the case
 
     def __init__(self, other):
         self.other = other
@@ -44,7 +48,7 @@ class Owner:
         self._check_borrowed(run, sent - beside["payload_bytes"], beside,
                              other)
         step = beside["step_s"]
-        first, second = (round(n * _BATCH / step) for n in (1, 2))
+        first, second = (round(n * self.batch / step) for n in (1, 2))
 
         def part(begin, end):
             return (sum(beside["curve"][begin:end])
@@ -62,18 +66,21 @@ class Owner:
                 "later_share": part(second, None)}
 
     def _sent(self, run):
-        return run.cluster.counters()["host0"][self.nic]["tx"]
+        host, direction = self.shared_end
+        return run.cluster.counters()[host][self.nic][direction]
 
     def _owner(self, run, at):
         return job.launch(run, ("--at", f"{at:.3f}"), nics=[self.nic],
-                          environment=self.owner_environment)
+                          environment=self.owner_environment,
+                          placement=self.owner_placement)
 
     def _both(self, run, at):
         with ThreadPoolExecutor(2) as pool:
             both = [pool.submit(self._owner, run, at),
                     pool.submit(job.launch, run, ("--at", f"{at:.3f}"),
                                 self.other, self.other_nics,
-                                self.other_environment)]
+                                self.other_environment,
+                                self.other_placement)]
             try:
                 return [each.result() for each in both]
             except SampleError:
@@ -88,3 +95,23 @@ class Owner:
                 f"the other job sent {borrowed / 1e6:.1f} MB over {self.nic}, which"
                 f" carries {rests / 1e6:.1f} MB while its owner rests: it has"
                 " not borrowed it")
+
+
+def _between(src, dst):
+    return ("-np", "2", "--host", f"{src}:1,{dst}:1")
+
+
+class UnnamedOwner(Owner):
+    """Nobody says whose the NIC is: the owner has no other, the other job has all."""
+
+    batch = 0.08
+    owner_environment = {"UCX_FUSELINK_DEVICES": _NIC}
+    other_environment = None
+
+
+class ReceivingOwner(UnnamedOwner):
+    """The two jobs send from different hosts, and share the NIC of the third."""
+
+    shared_end = ("host2", "rx")
+    owner_placement = _between("host0", "host2")
+    other_placement = _between("host1", "host2")

@@ -38,7 +38,7 @@ def warn_when_busy():
 def in_order(cases):
     """Lists of cases that share a cluster, as they are run."""
     def nics(case):
-        return case.rdma, case.topology, case.rates, case.queue
+        return case.rdma, case.hosts, case.topology, case.rates, case.queue
 
     return [list(group) for _, group in groupby(sorted(cases, key=nics), nics)]
 
@@ -109,6 +109,7 @@ class Runner:
             try:
                 with Cluster("bench", left[0].rates,
                              rdma=left[0].rdma,
+                             hosts=left[0].hosts,
                              topology=left[0].topology,
                              queue=left[0].queue) as cluster:
                     wires = None

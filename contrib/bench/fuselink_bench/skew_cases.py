@@ -6,7 +6,7 @@ from . import bars
 from .background import Background
 from .cases import Case, MIB
 from .job import Part
-from .owner import Owner
+from .owner import Owner, ReceivingOwner, UnnamedOwner
 from .two_jobs import TwoJobs
 
 EIGHT = ("50mbit",) * 8
@@ -27,6 +27,10 @@ _BURSTS = ("--size", MIB // 32, "--window", 16, "--check", 1, "--warmup", 1.0,
            "--time", 0.3, "--pause", 0.2, "--bursts", 10)
 _BESIDE = Part("flow", ("--size", 2 * MIB, "--window", 16, "--check", 1,
                         "--warmup", 0.5, "--time", 6.0))
+
+# The same with messages that go as bulk data where nothing is set.
+_LONG_BURSTS = ("--size", MIB // 8, "--window", 16, *_BURSTS[4:])
+_STREAM = Part("flow", ("--size", MIB, "--window", 16, *_BESIDE.options[4:]))
 
 # Runs differ by so much from each other.
 _SPREAD = 0.02
@@ -58,6 +62,19 @@ def _moe(skew):
         bars=(bars.NotBelowBaselines(_SPREAD),))
 
 
+def _unnamed_owner(name, how, procedure, **more):
+    return _case(
+        name, "a burst on the only NIC of a job, which another one uses"
+        f" meanwhile, 4 NICs of 100 Mbit/s, {how}; of what it has alone, after"
+        " 80 ms", FOUR, "bursts", _LONG_BURSTS, metric="owner_share",
+        procedure=procedure,
+        only=("ucx-tuned", "ob1", "fuselink", "fuselink-idle"),
+        bars=(bars.AtLeast("owner_share", "of what the owner has alone, in the"
+                           " second batch", 0.95),
+              bars.AtLeast("first_batch_share", "of what the owner has alone, in"
+                           " the first batch", 0.85)), **more)
+
+
 ALL = (
     _hotspot(0, bars.NotBelowBaselines(_SPREAD)),
     _hotspot(0.4, bars.OverBound(0.1)),
@@ -87,4 +104,7 @@ ALL = (
                 "fuselink-stripe"),
           bars=(bars.AtLeast("owner_share", "of what the owner has alone,"
                              " within one batch", 0.9),)),
+    _unnamed_owner("owner-unnamed", "nothing is set", UnnamedOwner(_STREAM)),
+    _unnamed_owner("owner-receives", "nothing is set, by data of different"
+                   " hosts", ReceivingOwner(_STREAM), hosts=3),
 )

@@ -62,6 +62,7 @@ public:
     bool     stopped = false;
     bool     waits   = false; /* for a processor: other programs have all */
     Instant  last_event = 0; /* of a kernel or NIC, for its program */
+    unsigned job     = 0;
     unsigned endpoints = 0;           /* of simulated transports */
     unsigned sockets = 0, most_sockets = 1u << 16;
     unsigned registrations_to_fail = 0;

@@ -46,7 +46,7 @@ enum class Count : unsigned {
     LostUnread, /* what had come: its reader wrote first, to a connection that was over */
     Rests, /* runs at whose end somebody is not looked at */
     StreamsEnded, EndedFrom, /* at once, by their own processes */
-    Heavy, LoadAsks, LoadGrants, LoadOthers, /* runs with long puts; what is asked of
+    Heavy, LoadAsks, LoadGrants, LoadOthers, RailsKept, /* runs with long puts; what is asked of
                                                 and said by their receivers */
     Traced, Reports, /* chunks in traces; runs with a report */
     BytesResent, /* because a path broke, as rails say */

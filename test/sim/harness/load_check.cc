@@ -205,6 +205,10 @@ void LoadCheck::on_grant(unsigned from, unsigned to, const Loads &loads,
     const bool grows = std::any_of(
         scenario_.faults.begin(), scenario_.faults.end(),
         [](const Fault &fault) { return fault.kind == Fault::Kind::Late; });
+    if (scenario_.has_owners()) {
+        world_.count(Count::RailsKept, rails + 1 < 1u << own);
+        return;
+    }
     if (rails != (1u << own) - 1 && !(grows && rails == (1u << (own - 1)) - 1)) {
         world_.journal().violate("process " + std::to_string(from) +
                                  " keeps some of its rails back");

@@ -63,13 +63,12 @@ bool Run::build()
     memories_ = add_nodes(world_, scenario_);
     for (unsigned p = 0; p < scenario_.processes; ++p) {
         const unsigned node = scenario_.node_of(p);
-        programs_.push_back(std::make_unique<Program>(
-            ledger_, scenario_,
-            world_.add_process(node, scenario_.arena,
-                               scenario_.copy_rates[p] > 0 ? scenario_.arena :
-                                                             0),
-            *memories_[node]));
-        Gpu &gpu  = programs_.back()->process().gpu;
+        Process &process = world_.add_process(
+            node, scenario_.arena, scenario_.copy_rates[p] > 0 ? scenario_.arena : 0);
+        process.job = scenario_.job_of(p);
+        programs_.push_back(std::make_unique<Program>(ledger_, scenario_, process,
+                                                      *memories_[node]));
+        Gpu &gpu  = process.gpu;
         gpu.rate  = scenario_.copy_rates[p];
         gpu.delay = scenario_.copy_delays[p];
     }

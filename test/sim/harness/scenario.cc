@@ -339,6 +339,12 @@ void draw_long_chunks(uint64_t seed, Scenario &s)
     }
 }
 
+/* Nodes are shared by two jobs, whose processes send to each other all the same. */
+void draw_jobs(uint64_t seed, Scenario &s)
+{
+    s.jobs = Random(seed, 116).one_in(2) ? 2 : 1;
+}
+
 /* Some programs are stopped for longer than what was cancelled is waited for. */
 void draw_stops(uint64_t seed, Scenario &s)
 {
@@ -513,6 +519,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_writing(seed, cuts, s);
     draw_late(seed, cuts, s);
     draw_long_chunks(seed, s);
+    draw_jobs(seed, s);
     return s;
 }
 

@@ -123,6 +123,7 @@ struct Scenario {
     bool        relays = false; /* over other processes' GPUs */
     bool        connect_ep = false; /* paths over TCP, endpoint to endpoint */
     bool        board = true;
+    unsigned    jobs = 1; /* that share the nodes: their NICs have owners, to the others */
     std::string spread = "auto"; /* messages, over several NICs */
     bool        to_one = false; /* the others have to do with process 0 alone */
     bool        keeps = false; /* messages, to release them later */
@@ -146,6 +147,9 @@ struct Scenario {
     std::vector<Fault>               faults;
 
     unsigned node_of(unsigned process) const { return process % nodes; }
+    unsigned job_of(unsigned process) const { return process / nodes % jobs; }
+    /** Some NICs are left to others of the node while those use them. */
+    bool     has_owners() const { return board && (jobs > 1 || policy == "idle"); }
 };
 
 /** What to leave out of what a seed gives, by number. */

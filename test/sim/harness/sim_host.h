@@ -66,7 +66,7 @@ public:
     void         random(void *bytes, size_t size) override;
     uint64_t     node_signature(std::string_view lanes) override;
     uint64_t     network_signature() override;
-    uint64_t     job() override { return 1; }
+    uint64_t     job() override { return 1 + process_.job; }
     Processes   &processes() override { return memory_.processes; }
     Cpus        &cpus() override { return cpus_; }
     Network     &network() override { return *this; }

@@ -7,6 +7,7 @@
 #include "../stack/link.h"
 #include "cases.h"
 #include "../../../src/ucs_ext/board_seat.h"
+#include "../../../src/ucs_ext/job.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -28,8 +29,10 @@ constexpr size_t kSize = 8 << 20;
 class Neighbour {
 public:
     struct Traits {
-        bool     owns     = false;
+        bool     owns     = false; /* or only */
+        bool     claims   = false; /* as of its job, as nobody has said */
         bool     sends    = false;
+        uint64_t job      = 1;
         Priority priority = Priority::Normal;
     };
 
@@ -39,13 +42,14 @@ public:
         auto board = Board::open(error);
         REQUIRE(board != nullptr, "no board: %s", error.c_str());
         seat_ = BoardSeat::take(board,
-                                {.job = 1, .priority = traits.priority},
+                                {.job = traits.job, .priority = traits.priority},
                                 Board::now());
         REQUIRE(seat_ != nullptr, "no seat");
         nic_ = seat_->add_nic("nic0", 1);
         REQUIRE(nic_ >= 0, "no room for a NIC");
-        if (traits.owns) {
-            seat_->own(nic_);
+        if (traits.owns || traits.claims) {
+            seat_->own(nic_, traits.owns ? BoardSeat::Claim::Everybody :
+                                           BoardSeat::Claim::OtherJobs);
         }
         if (traits.sends) {
             send();
@@ -126,6 +130,10 @@ void beside(Session &session, const Neighbour::Traits &traits, double least,
             timespec pause{0, 5'000'000};
             nanosleep(&pause, nullptr);
             during = at_least_on_nic0(link, least);
+            /* Who has claimed the same NIC looks for another each 0.1 s. */
+            for (int i = 0; traits.claims && during > most && i < 20; ++i) {
+                during = part_of_nic0(link);
+            }
         }
         double after = at_least_on_nic0(link, kShare);
         REQUIRE(before >= kShare && after >= kShare,
@@ -242,6 +250,9 @@ std::vector<Case> sharing_cases()
     constexpr double kNothing = 0.02, kShare = 0.1;
     const Neighbour::Traits owner{.owns = true, .sends = true};
     const Neighbour::Traits idle_owner{.owns = true};
+    const Neighbour::Traits claimant{.claims = true, .sends = true};
+    const Neighbour::Traits sibling{.claims = true, .sends = true,
+                                    .job = fuselink::job_number()};
     const Neighbour::Traits boss{.sends = true, .priority = Priority::High};
 
     return {
@@ -252,6 +263,9 @@ std::vector<Case> sharing_cases()
         make("owner_lends_others", idle_owner, 0, kNothing,
              {mine("BORROW", "^nic0")}),
         make("own_as_well", owner, kShare, 1, {mine("OWN", "nic0")}),
+        make("other_job_claims", claimant, 0, kNothing),
+        make("sibling_claims", sibling, kShare, 1),
+        make("sibling_claims.idle", sibling, kShare, 1, {mine("SCHED", "idle")}),
         make("higher_priority", boss, 0, kNothing),
         make("same_priority", boss, kShare, 1, {mine("PRIORITY", "high")}),
         make("without_board", owner, kShare, 1, {mine("BOARD", "n")}),

@@ -151,6 +151,47 @@ TEST(Board, OwnersAndPriorities)
     EXPECT_EQ(other.load(1).highest, Priority::High);
 }
 
+/* What a process only claims is its own as to other jobs, but for those of which one
+ * claims it as well. */
+TEST(Board, ClaimsCountAmongJobs)
+{
+    using Claim = BoardSeat::Claim;
+    auto board = Board::make_private();
+    Someone one(board), sibling(board);
+    Someone other(board, {.job = 2}), others(board, {.job = 2});
+    one.seat->own(1, Claim::OtherJobs);
+    one.seat->posted(1, Direction::Out, 1, kNow);
+    EXPECT_FALSE(sibling.load(1).owned);
+    EXPECT_FALSE(sibling.load(1).owner);
+    EXPECT_TRUE(other.load(1).owned);
+    EXPECT_TRUE(other.load(1).owner);
+    EXPECT_FALSE(other.load(0).owned);
+
+    others.seat->own(1, Claim::OtherJobs);
+    for (const Someone *each : {&one, &sibling, &other, &others}) {
+        EXPECT_FALSE(each->load(1).owned);
+        EXPECT_FALSE(each->load(1).owner);
+    }
+    std::vector<uint32_t> owners;
+    sibling.seat->owners(owners);
+    EXPECT_EQ(owners, (std::vector<uint32_t>{0, 2}));
+    one.seat->owners(owners);
+    EXPECT_EQ(owners, (std::vector<uint32_t>{0, 1}));
+
+    others.seat->own(1, Claim::None);
+    EXPECT_TRUE(other.load(1).owned);
+    EXPECT_FALSE(one.load(1).owned);
+    /* Named by somebody it is his as to everybody. */
+    others.seat->own(1, Claim::Everybody);
+    EXPECT_TRUE(one.load(1).owned);
+    EXPECT_TRUE(sibling.load(1).owned);
+    EXPECT_TRUE(other.load(1).owned); /* his sibling's, too */
+    one.seat->own(1, Claim::None);
+    others.seat->own(1, Claim::None);
+    EXPECT_FALSE(other.load(1).owned);
+    EXPECT_FALSE(sibling.load(1).owned);
+}
+
 TEST(Board, PlacesAreCountedPerJob)
 {
     auto board = Board::make_private();

@@ -24,7 +24,7 @@ PathView shown(const ReceiverView &receiver, uint8_t rail, Bytes ahead = {})
 {
     PathView view{};
     view.ahead = ahead;
-    receiver.show(rail, view);
+    receiver.show(rail, sched::Limits{}, view);
     return view;
 }
 
@@ -49,6 +49,36 @@ TEST(ReceiverView, RailsThatAreNotGrantedAreLeftAlone)
     /* None at all is nonsense, and no reason to stop. */
     receiver.take(grant_of(0, 0), Nanos());
     EXPECT_EQ(shown(receiver, 1).standing, Standing::Free);
+}
+
+/* Little may be on its way to what belongs to somebody who may come back. */
+TEST(ReceiverView, OfOthersRailsLittleIsUsed)
+{
+    using Standing = PathView::Standing;
+    const sched::Limits limits;
+    auto grant = grant_of(0, 0b0111);
+    grant.lent = 0b1010;
+    for (const uint16_t senders : {0, 1, 5, 65535}) {
+        grant.senders = senders;
+        ReceiverView receiver;
+        receiver.take(grant, Nanos());
+        PathView views[4];
+        for (unsigned rail = 0; rail < 4; ++rail) {
+            views[rail].rate     = sched::Rate::mbit(10'000);
+            views[rail].window   = Bytes::mib(64);
+            views[rail].standing = Standing::Own;
+            receiver.show(static_cast<uint8_t>(rail), limits, views[rail]);
+        }
+        EXPECT_EQ(views[0].window, Bytes::mib(64));
+        EXPECT_EQ(views[1].window,
+                  sched::lent_window(views[1].rate, std::max<uint32_t>(senders, 1), limits));
+        EXPECT_GE(views[1].window, limits.min_chunk);
+        EXPECT_EQ(views[1].standing, Standing::Own); /* our end's */
+        EXPECT_EQ(views[3].standing, Standing::Taken);
+        PathView view;
+        receiver.show(1, limits, view);
+        EXPECT_EQ(view.standing, Standing::Lent);
+    }
 }
 
 TEST(ReceiverView, HoldsForItsTimeAndNeverLong)

@@ -46,12 +46,22 @@ TEST(Idle, ElseAnIdleOneOfOthers)
 
 TEST(Idle, ElseTheOwn)
 {
-    EXPECT_EQ(idle({path(Standing::Own, 100), path(Standing::Free, 0, 1)}),
+    EXPECT_EQ(idle({path(Standing::Own, 100), path(Standing::Lent, 0, 1)}),
               "0:3000");
     EXPECT_EQ(idle({path(Standing::Own, 100), path(Standing::Taken)}),
               "0:3000");
     EXPECT_EQ(idle({path(Standing::Own, 16'000), path(Standing::Taken)}),
               "wait");
+}
+
+TEST(Idle, WhatIsNobodysIsSharedWithOthers)
+{
+    EXPECT_EQ(idle({path(Standing::Own, 100), path(Standing::Free, 0, 1)}),
+              "1:3000");
+    EXPECT_EQ(idle({path(Standing::Own, 100), path(Standing::Free, 0, 101)}),
+              "0:3000");
+    EXPECT_EQ(idle({path(Standing::Own, 16'000), path(Standing::Free, 0, 90'000)}),
+              "1:3000");
 }
 
 TEST(Idle, LessThanABatchIsOnALentPath)

@@ -125,8 +125,9 @@ ucs_config_field_t iface_config_table[] = {
 
     {"OWN", "auto",
      "NIC ports that are this process's own: others leave them while it sends.\n"
-     "A list like 'eth0', 'none', or 'auto': with policy 'idle' one for each\n"
-     "process of the job, in turn, with others none.",
+     "A list like 'eth0', 'none', or 'auto': one near the process's GPU or\n"
+     "cores, of those one that belongs to fewest others; other jobs leave it,\n"
+     "with policy 'idle' others of the same job as well.",
      offsetof(IfaceConfig, own), UCS_CONFIG_TYPE_STRING},
 
     {"BORROW", "all",

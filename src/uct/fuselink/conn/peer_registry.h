@@ -15,6 +15,9 @@ public:
     /** The connection that we have given this number; null if it is gone. */
     virtual Connection *find(uint32_t session) const = 0;
 
+    /** How many peers have something on their way to us. */
+    virtual uint32_t senders(sched::Nanos now) const = 0;
+
     /** What peers have on their way to our rail, but for one of them. */
     virtual sched::Bytes inflow(size_t rail, sched::Nanos now,
                                 const Connection *except) const = 0;

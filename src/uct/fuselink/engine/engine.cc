@@ -215,7 +215,10 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
         ucs_debug("fuselink: nobody tells of links: %s", error.c_str());
     }
     loads_.open(settings_.share, settings_.bulk.limits, rails_.list(),
-                is_policy(settings_, "idle"));
+                is_policy(settings_, "idle"),
+                [this](const std::vector<std::string> &nics) {
+                    return copies_.nearest(nics);
+                });
     rails_.wires().share(loads_.board(), host_.network_signature());
     ucs_info("fuselink: others call this process peer %016lx", rails_.uuid());
     return watching_.start(settings_.watching, rails_);

@@ -70,6 +70,7 @@ public:
     void for_each_sender(
         const std::function<void(BulkSender &)> &fn) const override;
 
+    uint32_t senders(sched::Nanos now) const override;
     sched::Bytes inflow(size_t rail, sched::Nanos now,
                         const Connection *except) const override;
 

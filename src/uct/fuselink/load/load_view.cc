@@ -3,6 +3,7 @@
 
 #include "../ucx.h"
 #include "../rail/named_rails.h"
+#include "../sched/nic_claim.h"
 
 #include <algorithm>
 
@@ -16,19 +17,24 @@ constexpr sched::Nanos kRefresh = sched::Nanos::micros(200);
 /* Looking after other seats: a system call each. */
 constexpr sched::Nanos kTick = sched::Nanos::millis(1);
 
+/* Looking whether another NIC is more our own: processes come and go seldom. */
+constexpr sched::Nanos kClaim = sched::Nanos::millis(100);
+
 } // namespace
 
 void LoadView::open(const ShareSettings &settings,
                     const sched::Limits &limits,
                     const std::vector<std::unique_ptr<Rail>> &rails,
-                    bool by_place)
+                    bool siblings, NearGpu near_gpu)
 {
     settings_ = settings;
     limits_   = limits;
-    by_place_ = by_place;
+    siblings_ = siblings;
+    near_gpu_ = std::move(near_gpu);
     for (const auto &rail : rails) {
         rails_.push_back(rail.get());
     }
+    own_.resize(rails_.size(), BoardSeat::Claim::None);
     if (!settings.board) {
         return;
     }
@@ -74,7 +80,10 @@ void LoadView::sit()
         enter(*rail);
     }
     seat_->bind(bound_);
-    take_own_nics();
+    for (Rail *rail : rails_) {
+        own_if_named(*rail);
+    }
+    claim(host_.now());
 }
 
 void LoadView::enter(Rail &rail)
@@ -88,60 +97,86 @@ void LoadView::enter(Rail &rail)
 void LoadView::add(Rail &rail)
 {
     rails_.push_back(&rail);
+    own_.push_back(BoardSeat::Claim::None);
     if (seat_ == nullptr) {
         return;
     }
     enter(rail);
+    own_if_named(rail);
+}
+
+void LoadView::own(Rail &rail, BoardSeat::Claim claim)
+{
+    own_[rail.index()] = claim;
+    seat_->own(rail.load.number, claim);
+}
+
+void LoadView::own_if_named(Rail &rail)
+{
     DeviceList  list;
     std::string error;
+    /* What cannot be parsed was refused when the settings were read. */
     if (settings_.own != "none" && settings_.own != "auto" &&
-        DeviceList::parse(settings_.own, list, error)) {
-        take_if_named(list, rail);
+        DeviceList::parse(settings_.own, list, error) &&
+        list.allows(rail.control().device())) {
+        own(rail, BoardSeat::Claim::Everybody);
     }
 }
 
-void LoadView::take_if_named(const DeviceList &list, Rail &rail)
+/* Nobody has said what is our own. One that is on standby is nobody's. */
+void LoadView::claim(sched::Nanos now)
 {
-    if (list.allows(rail.control().device())) {
-        take(rail);
-    }
-}
-
-void LoadView::take(Rail &rail)
-{
-    rail.load.own = true;
-    seat_->own(rail.load.number);
-}
-
-void LoadView::take_own_nics()
-{
-    if (settings_.own == "none" || rails_.empty()) {
+    next_claim_ = now + kClaim;
+    if (settings_.own != "auto") {
         return;
     }
-    if (settings_.own == "auto") {
-        if (by_place_) {
-            take(*rails_[seat_->place() % rails_.size()]);
-        }
-        return;
-    }
-    DeviceList  list;
-    std::string error;
-    if (!DeviceList::parse(settings_.own, list, error)) {
-        return; /* was refused when the settings were read */
-    }
+    std::vector<std::string>     names;
+    std::vector<Rail *>          rails;
+    std::vector<sched::NicClaim> nics;
+    seat_->owners(owners_);
     for (Rail *rail : rails_) {
-        take_if_named(list, *rail);
+        if (rail->load.number >= 0 && !rail->standby) {
+            const std::string &device = rail->control().device();
+            names.push_back(device.substr(0, device.find(':'))); /* without the port */
+            rails.push_back(rail);
+            nics.push_back({.owners = owners_[static_cast<size_t>(rail->load.number)],
+                            .near   = rail->near(),
+                            .held   = own_[rail->index()] != BoardSeat::Claim::None});
+        }
     }
+    /* Another thread, which works with no GPU, may ask the next time. */
+    const uint32_t near = near_gpu_ ? near_gpu_(names) : 0;
+    for (size_t i = 0; near != 0 && i < nics.size(); ++i) {
+        const uint32_t bit = 1u << rails[i]->index();
+        beside_gpu_ = (near >> i & 1) != 0 ? beside_gpu_ | bit : beside_gpu_ & ~bit;
+    }
+    for (size_t i = 0; beside_gpu_ != 0 && i < nics.size(); ++i) {
+        nics[i].near = (beside_gpu_ >> rails[i]->index() & 1) != 0;
+    }
+    const size_t best = sched::choose_nic(nics, seat_->place());
+    if (best == nics.size() || nics[best].held) {
+        return;
+    }
+    for (size_t i = 0; i < nics.size(); ++i) {
+        if (nics[i].held) {
+            own(*rails[i], BoardSeat::Claim::None);
+        }
+    }
+    own(*rails[best], siblings_ ? BoardSeat::Claim::Everybody :
+                                  BoardSeat::Claim::OtherJobs);
 }
 
 sched::PathView::Standing
 LoadView::standing(const Rail &rail, const BoardSeat::Load &others) const
 {
     using Standing = sched::PathView::Standing;
+    using Claim    = BoardSeat::Claim;
     if (others.users != 0 && others.highest > settings_.priority) {
         return Standing::Taken;
     }
-    if (rail.load.own) {
+    /* Who has named it comes before who only claims it. */
+    const Claim own = own_[rail.index()];
+    if (own == Claim::Everybody || (own == Claim::OtherJobs && !others.owned)) {
         return Standing::Own;
     }
     if (!others.owned) {
@@ -162,13 +197,16 @@ void LoadView::look_after_seat(sched::Nanos now)
     next_tick_ = now + kTick;
     seat_->tick(now.count());
     if (!seat_->lost()) {
+        if (now >= next_claim_) {
+            claim(now);
+        }
         return;
     }
     ucs_debug("fuselink: the seat on the load board was given to others");
     for (Rail *rail : rails_) {
         rail->load.number = -1;
-        rail->load.own    = false;
     }
+    own_.assign(own_.size(), BoardSeat::Claim::None);
     seat_.reset();
     sit();
 }
@@ -205,8 +243,9 @@ void LoadView::update_inbound(sched::Nanos now)
     seat_->read(Direction::In, this->now(), loads_);
     for (Rail *rail : rails_) {
         if (rail->load.number >= 0) {
-            rail->load.inbound = sched::Bytes(
-                loads_[static_cast<size_t>(rail->load.number)].in_flight);
+            const auto &load = loads_[static_cast<size_t>(rail->load.number)];
+            rail->load.inbound          = sched::Bytes(load.in_flight);
+            rail->load.inbound_standing = standing(*rail, load);
         }
     }
 }

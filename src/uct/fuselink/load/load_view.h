@@ -8,6 +8,7 @@
 #include "../rail/rail.h"
 #include "../sched/policy.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,11 +37,16 @@ public:
     explicit LoadView(Host &host) : host_(host) {}
     ~LoadView();
 
+    /** Of these NICs, by name, those nearest to the GPU that this process works with, a bit
+     *  for each; 0 while none, or not known. */
+    using NearGpu = std::function<uint32_t(const std::vector<std::string> &)>;
+
     /** Takes a seat on the board for these rails, which are all there are yet.
-     *  @param by_place without UCX_FUSELINK_OWN each process of a job owns one
-     *                  NIC, in turn */
+     *  @param siblings without UCX_FUSELINK_OWN what a process owns is its own as to others
+     *                  of its job, too */
     void open(const ShareSettings &settings, const sched::Limits &limits,
-              const std::vector<std::unique_ptr<Rail>> &rails, bool by_place);
+              const std::vector<std::unique_ptr<Rail>> &rails, bool siblings,
+              NearGpu near_gpu);
 
     /** And for one that has come later. */
     void add(Rail &rail);
@@ -87,15 +93,19 @@ private:
     void update(sched::Nanos now);
     void update_inbound(sched::Nanos now);
     void enter(Rail &rail);
-    void take(Rail &rail);
-    void take_own_nics();
-    void take_if_named(const DeviceList &list, Rail &rail);
+    void own(Rail &rail, BoardSeat::Claim claim);
+    void own_if_named(Rail &rail);
+    void claim(sched::Nanos now);
     sched::PathView::Standing standing(const Rail            &rail,
                                        const BoardSeat::Load &others) const;
 
     Host                        &host_;
     ShareSettings                settings_;
-    bool                         by_place_ = false;
+    bool                         siblings_ = false;
+    NearGpu                      near_gpu_;
+    uint32_t                     beside_gpu_ = 0; /* as it has said; a bit for each rail */
+    std::vector<BoardSeat::Claim> own_;   /* by rail */
+    std::vector<uint32_t>        owners_; /* of NICs, by number on the seat */
     CpuSet                       bound_;
     sched::Limits                limits_;
     std::shared_ptr<Board>       board_;
@@ -105,6 +115,7 @@ private:
     sched::Nanos                 next_         = sched::Nanos::min();
     sched::Nanos                 next_inbound_ = sched::Nanos::min();
     sched::Nanos                 next_tick_    = sched::Nanos::min();
+    sched::Nanos                 next_claim_   = sched::Nanos::min();
 };
 
 } // namespace fuselink

@@ -20,8 +20,10 @@ void Inflow::on_ask(const void *data, size_t length)
         return;
     }
     const sched::Nanos now = host_.now();
+    any_ = false;
     for (size_t i = 0; i < wire::kLoads; ++i) {
         bytes_[i] = sched::Bytes::kib(ask.load[i]);
+        any_      = any_ || ask.load[i] != 0;
     }
     until_ = now + kHolds;
 
@@ -30,6 +32,8 @@ void Inflow::on_ask(const void *data, size_t length)
     wire::LoadGrant grant{};
     grant.header.type  = static_cast<uint8_t>(wire::ControlType::LoadGrant);
     grant.microseconds = static_cast<uint32_t>(kHolds.count() / 1000);
+    grant.senders      = static_cast<uint16_t>(
+        std::clamp<uint32_t>(others_.senders(now), 1, UINT16_MAX));
     for (const auto &rail : rails_.list()) {
         const size_t       i     = rail->index();
         const sched::Bytes other = others_.inflow(i, now, &conn_);
@@ -37,9 +41,12 @@ void Inflow::on_ask(const void *data, size_t length)
         const sched::Bytes all = other + rail->load.inbound;
         grant.load[i]          = static_cast<uint32_t>(
             std::min<uint64_t>(all.count() >> 10, UINT32_MAX));
-        if (!rail->standby) {
-            grant.rails = static_cast<uint16_t>(grant.rails | 1u << i);
-        }
+        using Standing      = sched::PathView::Standing;
+        const Standing its  = rail->load.inbound_standing;
+        const auto     bit  = static_cast<uint16_t>(1u << i);
+        const bool     free = !rail->standby && its != Standing::Taken;
+        grant.rails         = static_cast<uint16_t>(grant.rails | (free ? bit : 0));
+        grant.lent = static_cast<uint16_t>(grant.lent | (its == Standing::Lent ? bit : 0));
     }
     conn_.send_control(&grant, sizeof(grant));
 }

@@ -38,6 +38,9 @@ public:
         return !conn_.failed() && now < until_ ? bytes_[rail] : sched::Bytes();
     }
 
+    /** To any of them. */
+    bool brings(sched::Nanos now) const { return any_ && !conn_.failed() && now < until_; }
+
 private:
     Connection         &conn_;
     const Host         &host_;
@@ -45,6 +48,7 @@ private:
     LoadView           &loads_;
     const PeerRegistry &others_;
     std::array<sched::Bytes, wire::kLoads> bytes_{}; /* by rail */
+    bool                                   any_ = false; /* of them is not 0 */
     sched::Nanos                           until_;   /* they hold */
 };
 

@@ -264,6 +264,9 @@ public:
         return inflow_.to(rail, now);
     }
 
+    /** It has something on its way to any of them. */
+    bool brings(sched::Nanos now) const { return inflow_.brings(now); }
+
     BulkSender &bulk() { return bulk_; }
 
 private:

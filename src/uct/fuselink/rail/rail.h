@@ -114,8 +114,9 @@ public:
     /** What only LoadView and the receiver's view need. */
     struct Load {
         int          number = -1; /* on the load board; -1: not there */
-        bool         own = false;
         sched::Bytes inbound;     /* on its way to other processes */
+        /* Whose it is, by what comes in to others. */
+        sched::PathView::Standing inbound_standing = sched::PathView::Standing::Free;
     };
     Load load;
 

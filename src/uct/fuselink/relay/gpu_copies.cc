@@ -15,6 +15,7 @@ ucs_status_t GpuCopies::open(Host &host, UctMd &gpu, UctMd *ipc,
     if (status != UCS_OK) {
         return status;
     }
+    nvlinks_ = &nvlinks;
     open_relay(host, gpu, ipc, nvlinks, settings, worker, params);
 
     const size_t half   = settings.memory / 2;
@@ -59,6 +60,13 @@ void GpuCopies::open_relay(Host &host, UctMd &gpu, UctMd *ipc,
                 "fuselink: memory of GPUs does not go over other GPUs "
                 "(UCX_FUSELINK_RELAY): %s", error.c_str());
     }
+}
+
+uint32_t GpuCopies::nearest(const std::vector<std::string> &nics) const
+{
+    GpuContext::Uuid gpu;
+    return nvlinks_ != nullptr && nvlinks_->known() && GpuContext::uuid(gpu) ?
+               nvlinks_->nearest(gpu, nics) : 0;
 }
 
 unsigned GpuCopies::progress()

@@ -82,6 +82,11 @@ public:
         });
     }
 
+    /** Of these NICs, by name, those nearest to the GPU in whose context the calling thread
+     *  works, a bit for each; 0 if it works in none, or nobody has asked yet what is near
+     *  what, which takes long. Not more than 32. */
+    uint32_t nearest(const std::vector<std::string> &nics) const;
+
     /** What copies go through on their way out to NICs, and in from NICs. */
     Slots &slots_out() { return *slots_out_; }
     Slots &slots_in() { return *slots_in_; }
@@ -100,6 +105,7 @@ private:
                     const Settings &settings, uct_worker_h worker,
                     const uct_iface_params_t *params);
 
+    NvLinks                    *nvlinks_ = nullptr;
     std::unique_ptr<CopyLane>   lane_;
     std::unique_ptr<Relay> relay_; /* has the slots' memory */
     std::unique_ptr<Slots> slots_out_, slots_in_;

@@ -42,6 +42,12 @@ bool NvLinks::read_now(std::string &error)
     return true;
 }
 
+bool NvLinks::known()
+{
+    std::lock_guard lock(mutex_);
+    return devices_.has_value();
+}
+
 uint32_t NvLinks::nearest(const GpuContext::Uuid &gpu,
                           const std::vector<std::string> &nics)
 {

@@ -29,6 +29,9 @@ public:
     bool any(const GpuContext::Uuid &gpu);
     bool between(const GpuContext::Uuid &one, const GpuContext::Uuid &other);
 
+    /** It was asked before, so that an answer takes no time. */
+    bool known();
+
     /** Of these NICs, by name, those to which no other is nearer, a bit for each;
      *  all of them where that is not known. Not more than 32. */
     uint32_t nearest(const GpuContext::Uuid &gpu,

@@ -110,8 +110,14 @@ Choice Idle::next(std::span<const PathView> paths, Demand &demand,
                     idle = batch_on(p, paths, demand, limits);
                 }
                 busy.consider(p, path);
-            } else if (((taken & only(p)) == 0) && may_borrow(path, limits)) {
+            } else if ((taken & only(p)) != 0) {
+                return;
+            } else if (may_borrow(path, limits)) {
                 borrowed.consider(p, path);
+            } else if (path.standing == Standing::Free) {
+                /* Others' bytes are ahead, and nobody has it for his own: else of two
+                 * such processes that want all of it none would use it. */
+                busy.consider(p, path);
             }
         });
     }

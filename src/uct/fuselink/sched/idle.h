@@ -16,7 +16,8 @@ namespace fuselink::sched {
  * 1. to a direct path with nothing in flight and nothing of others ahead;
  * 2. else to an indirect one with nothing of others ahead, free or lent, that
  *    has the least of ours to do;
- * 3. else to the direct path that is done with it first, if it has room;
+ * 3. else to the path that is done with it first, of those with room: direct ones, and
+ *    free ones with bytes of others ahead;
  * 4. else it waits; where nothing is in flight that would wake the transfer,
  *    any other path has to do.
  *

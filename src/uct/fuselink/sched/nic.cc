@@ -7,21 +7,6 @@
 
 namespace fuselink::sched {
 
-namespace {
-
-/* Half a batch is in flight on another's NIC, of all who borrow it, and the chunk
- * included that may go beyond the window, a quarter of which it is. Its owner,
- * when he comes back, shares the NIC's queue with that, and has the NIC for
- * himself before he has sent a batch. */
-Bytes lent_window(Rate rate, uint32_t borrowers, const Limits &limits) noexcept
-{
-    static_assert(chunks_per_window == 4);
-    return std::max(quantum_for(rate, limits) * 2 / 5 / borrowers,
-                    limits.min_chunk);
-}
-
-} // namespace
-
 /* What the NIC carries when somebody always has bytes in flight there. */
 void Nic::measure(const Others &others, Nanos now) noexcept
 {

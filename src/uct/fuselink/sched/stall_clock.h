@@ -53,13 +53,13 @@ struct StallView {
  *
  * - It has lasted for the deadline: 25 ms and a tick, or three round trips and four
  *   deviations where that is more, as in deep queues (and longer where this process was wrong
- *   not long ago, see Slack); or 200 ms for the first data, and
- *   in the first half of a second of any connection of that NIC, whose round trips nobody has
- *   measured: they may meet queues on either way that were not there when the kernels connected.
- *   After a rest it is three times the rest, up to those 200 ms: others may have filled a queue
- *   meanwhile, as much as three NICs can that send to one. The kernel's instants are true to a tick of 1 to 10 ms and waver by as
- *   much, so that an acknowledgement is new only if it is a tick later than the last one, and
- *   much shorter deadlines would measure ticks.
+ *   not long ago, see Slack); or 200 ms for the first data, and in the first half of a second
+ *   of any connection of that NIC, whose round trips nobody has measured: they may meet queues
+ *   on either way that were not there when the kernels connected. After a rest it is three
+ *   times the rest, up to those 200 ms: others may have filled a queue meanwhile, as much as
+ *   three NICs can that send to one. The kernel's instants are true to a tick of 1 to 10 ms
+ *   and waver by as much, so that an acknowledgement is new only if it is a tick later than
+ *   the last one, and much shorter deadlines would measure ticks.
  *   And 40 ms more where a kernel may wait so long: it does with what comes alone,
  *   and with what its program does not read, which may be busy, or have no processor.
  *   Where more than a segment is in flight, or the program was asked a question

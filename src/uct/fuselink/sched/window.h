@@ -39,7 +39,17 @@ constexpr Bytes window_for(Rate rate, const Limits &limits,
     return std::clamp(window, smallest_window, largest_window);
 }
 
-/** The same for a path whose rate is being learnt: by the estimate at @a now,
+/** Half a batch is in flight on another's NIC, of all who borrow it (1 at least), and the
+ *  chunk included that may go beyond the window, a quarter of which it is. Its owner, when he
+ *  comes back, shares the NIC's queue with that, and has the NIC for himself before he has
+ *  sent a batch. */
+constexpr Bytes lent_window(Rate rate, uint32_t borrowers, const Limits &limits) noexcept
+{
+    static_assert(chunks_per_window == 4);
+    return std::max(quantum_for(rate, limits) * 2 / 5 / borrowers, limits.min_chunk);
+}
+
+/** window_for() of a path whose rate is being learnt: by the estimate at @a now,
  *  and small until something is measured, so that a wrong prior can do little
  *  harm. */
 Bytes window_for(const RateMeter &meter, Nanos now,

@@ -53,7 +53,7 @@ void ChunkSelector::show(Path &path, bool open, sched::Nanos now,
         path.meter.on_full();
     }
     if (ucs_unlikely(query_.known(now))) {
-        query_.show(path.remote.index, view);
+        query_.show(path.remote.index, settings_.limits, view);
     }
 }
 

@@ -51,9 +51,9 @@ public:
         return asked_ && receiver_.valid(now);
     }
     /** Adds it to what our end knows of a path to that rail of the peer. */
-    void show(uint8_t rail, sched::PathView &view) const
+    void show(uint8_t rail, const sched::Limits &limits, sched::PathView &view) const
     {
-        receiver_.show(rail, view);
+        receiver_.show(rail, limits, view);
     }
 
 private:

@@ -21,7 +21,7 @@ namespace fuselink::wire {
 static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
-inline constexpr uint8_t kProtocolVersion = 13;
+inline constexpr uint8_t kProtocolVersion = 14;
 
 /* fuselink's own active message ids on a rail; there are no others. */
 enum class RailAm : uint8_t {
@@ -388,6 +388,8 @@ struct LoadGrant {
     ControlHeader header;
     uint32_t      microseconds;
     uint16_t      rails;    /* bit per rail that the receiver should use */
+    uint16_t      lent;     /* of these, those of others that rest there */
+    uint16_t      senders;  /* that share what may be on its way to one of those; 1 at least */
     uint16_t      reserved;
     uint32_t      load[kLoads];
 } __attribute__((packed));
