@@ -232,6 +232,7 @@ ucs_status_t Engine::open_gpu(UctMd &gpu, UctMd *ipc, NvLinks &nvlinks,
                                        regions_, settings_.gpu, worker, params);
     if (status == UCS_OK) {
         watching_.add(copies_);
+        loads_.on_gpu();
     }
     return status;
 }

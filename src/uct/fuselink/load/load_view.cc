@@ -105,6 +105,13 @@ void LoadView::add(Rail &rail)
     own_if_named(rail);
 }
 
+void LoadView::on_gpu()
+{
+    if (seat_ != nullptr) {
+        claim(host_.now());
+    }
+}
+
 void LoadView::own(Rail &rail, BoardSeat::Claim claim)
 {
     own_[rail.index()] = claim;
@@ -153,7 +160,9 @@ void LoadView::claim(sched::Nanos now)
     for (size_t i = 0; beside_gpu_ != 0 && i < nics.size(); ++i) {
         nics[i].near = (beside_gpu_ >> rails[i]->index() & 1) != 0;
     }
-    const size_t best = sched::choose_nic(nics, seat_->place());
+    /* At both ends the same, if they are alike. */
+    const auto   begin = static_cast<uint32_t>(host_.job()) + seat_->place();
+    const size_t best  = sched::choose_nic(nics, begin);
     if (best == nics.size() || nics[best].held) {
         return;
     }

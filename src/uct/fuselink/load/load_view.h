@@ -51,6 +51,9 @@ public:
     /** And for one that has come later. */
     void add(Rail &rail);
 
+    /** NearGpu may know more than before. */
+    void on_gpu();
+
     /** The CPUs to which the process is bound; none: it is not, or there is no board. */
     const CpuSet &bound() const { return bound_; }
 

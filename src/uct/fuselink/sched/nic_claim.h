@@ -18,12 +18,12 @@ struct NicClaim {
 /**
  * Which NIC a process takes for its own where nobody has said: one of the nearest, of those
  * one that belongs to fewest others. Of equals it keeps what it has, and takes the one at
- * its place else, as siblings may look at this very moment.
+ * `place` else, as others may look at this very moment.
  *
  * So a NIC is given up only for one with fewer other owners, and processes that look one
  * after the other come to rest. (FuseLink, OSDI'25, gives each GPU the NIC beside it.)
  *
- * @param place  siblings that came before
+ * @param place  another one for each sibling
  * @return Index; nics.size() if there is none. Allocates nothing.
  */
 inline size_t choose_nic(std::span<const NicClaim> nics, uint32_t place) noexcept

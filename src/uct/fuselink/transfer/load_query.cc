@@ -20,8 +20,16 @@ void LoadQuery::ask(size_t backlog, sched::Nanos now)
 {
     double loads[wire::kLoads] = {}, rates[sched::max_paths] = {}, sum = 0;
     size_t i = 0;
+    /* What another process of ours has taken will not bring it. */
+    const auto will_bring = [&](const Path &path) {
+        return paths_.in_play(path) &&
+               path.rail.nic.standing() != sched::PathView::Standing::Taken;
+    };
+    const bool any = std::any_of(paths_.begin(), paths_.end(), [&](const auto &path) {
+        return will_bring(*path);
+    });
     for (const auto &path : paths_) {
-        if (paths_.in_play(*path)) {
+        if (any ? will_bring(*path) : paths_.in_play(*path)) {
             rates[i] = path->full_rate().bytes_per_second();
             sum     += rates[i];
         }
