@@ -31,12 +31,6 @@ public:
         }
         return nullptr;
     }
-    uint32_t senders(fuselink::sched::Nanos) const override { return 0; }
-    fuselink::sched::Bytes inflow(size_t, fuselink::sched::Nanos,
-                                  const Connection *) const override
-    {
-        return {};
-    }
 
     std::vector<Connection *> all;
 };

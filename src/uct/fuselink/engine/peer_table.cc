@@ -234,27 +234,6 @@ void PeerTable::for_each_sender(
     }
 }
 
-sched::Bytes PeerTable::inflow(size_t rail, sched::Nanos now,
-                               const Connection *except) const
-{
-    sched::Bytes sum;
-    for (const auto &[uuid, peer] : peers_) {
-        if (peer.get() != except) {
-            sum += peer->inflow(rail, now);
-        }
-    }
-    return sum;
-}
-
-uint32_t PeerTable::senders(sched::Nanos now) const
-{
-    uint32_t count = 0;
-    for (const auto &[uuid, peer] : peers_) {
-        count += peer->brings(now);
-    }
-    return count;
-}
-
 ucs_status_t PeerTable::flush()
 {
     ucs_status_t result = UCS_OK;

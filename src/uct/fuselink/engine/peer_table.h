@@ -70,10 +70,6 @@ public:
     void for_each_sender(
         const std::function<void(BulkSender &)> &fn) const override;
 
-    uint32_t senders(sched::Nanos now) const override;
-    sched::Bytes inflow(size_t rail, sched::Nanos now,
-                        const Connection *except) const override;
-
     /** UCS_INPROGRESS while anything is outstanding. */
     ucs_status_t flush();
     void         fence();

@@ -7,6 +7,7 @@
 #include "../host/host.h"
 #include "../rail/rail.h"
 #include "../sched/policy.h"
+#include "inflow_sums.h"
 
 #include <functional>
 #include <memory>
@@ -82,7 +83,9 @@ public:
      *  NIC read there: for those who watch. */
     void landed(const Rail &rail, sched::Bytes length);
 
-    /** What peers have on their way to the rail. */
+    /** What peers say that they have on their way to us, which others are told by
+     *  set_inflow(). */
+    InflowSums &inflow() { return inflow_; }
     void set_inflow(const Rail &rail, sched::Bytes bytes);
 
     /** The most that may be in flight on another's NIC. */
@@ -109,6 +112,7 @@ private:
     uint32_t                     beside_gpu_ = 0; /* as it has said; a bit for each rail */
     std::vector<BoardSeat::Claim> own_;   /* by rail */
     std::vector<uint32_t>        owners_; /* of NICs, by number on the seat */
+    InflowSums                   inflow_;
     CpuSet                       bound_;
     sched::Limits                limits_;
     std::shared_ptr<Board>       board_;

@@ -19,13 +19,14 @@ void Inflow::on_ask(const void *data, size_t length)
     if (!wire::parse(data, length, ask)) {
         return;
     }
-    const sched::Nanos now = host_.now();
-    any_ = false;
+    const sched::Nanos now  = host_.now();
+    InflowSums        &sums = loads_.inflow();
+    InflowSums::Loads  brings;
     for (size_t i = 0; i < wire::kLoads; ++i) {
-        bytes_[i] = sched::Bytes::kib(ask.load[i]);
-        any_      = any_ || ask.load[i] != 0;
+        brings[i] = sched::Bytes::kib(ask.load[i]);
     }
-    until_ = now + kHolds;
+    sums.set(share_, brings, now + kHolds);
+    sums.forget(now);
 
     loads_.refresh(now); /* who only receives shows that he lives */
     loads_.refresh_inbound(now);
@@ -33,12 +34,11 @@ void Inflow::on_ask(const void *data, size_t length)
     grant.header.type  = static_cast<uint8_t>(wire::ControlType::LoadGrant);
     grant.microseconds = static_cast<uint32_t>(kHolds.count() / 1000);
     grant.senders      = static_cast<uint16_t>(
-        std::clamp<uint32_t>(others_.senders(now), 1, UINT16_MAX));
+        std::clamp<uint32_t>(sums.senders(), 1, UINT16_MAX));
     for (const auto &rail : rails_.list()) {
-        const size_t       i     = rail->index();
-        const sched::Bytes other = others_.inflow(i, now, &conn_);
-        loads_.set_inflow(*rail, other + bytes_[i]);
-        const sched::Bytes all = other + rail->load.inbound;
+        const size_t i = rail->index();
+        loads_.set_inflow(*rail, sums.all(i));
+        const sched::Bytes all = sums.others(i, share_) + rail->load.inbound;
         grant.load[i]          = static_cast<uint32_t>(
             std::min<uint64_t>(all.count() >> 10, UINT32_MAX));
         using Standing      = sched::PathView::Standing;

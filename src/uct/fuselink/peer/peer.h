@@ -258,15 +258,6 @@ public:
     /** The same, and no user refers to it. */
     bool closed() const { return closed_ && pending_.users().empty(); }
 
-    /** What it has on its way to our rail, as it said not long ago. */
-    sched::Bytes inflow(size_t rail, sched::Nanos now) const
-    {
-        return inflow_.to(rail, now);
-    }
-
-    /** It has something on its way to any of them. */
-    bool brings(sched::Nanos now) const { return inflow_.brings(now); }
-
     BulkSender &bulk() { return bulk_; }
 
 private:
