@@ -79,6 +79,7 @@ struct alignas(64) Cell {
         uint64_t completed;
         bool     active;    /* has, or just had, bytes in flight */
         bool     recent;    /* or had not long ago */
+        bool     claims;    /* or is yet to be taken for an owner that only claims it */
     };
 
     /* Every word once: it may change meanwhile. */
@@ -97,6 +98,7 @@ struct alignas(64) Cell {
         look.completed = std::min(completed.load(relaxed), Board::kMostBytes);
         look.active    = look.flying != 0 || age < Board::kHold;
         look.recent    = age < Board::kRecent;
+        look.claims    = age < Board::kClaimHolds;
         return look;
     }
 };

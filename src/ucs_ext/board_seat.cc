@@ -242,8 +242,8 @@ void BoardSeat::read(Direction direction, int64_t now,
         }
         const board::Seat &seat = segment.seats[i];
         const uint64_t nics     = seat.nics.load(kRelaxed);
-        const uint64_t owns     = seat.direct.load(kRelaxed) |
-                              (seat.claims.load(kRelaxed) & ~ours);
+        const uint64_t direct   = seat.direct.load(kRelaxed);
+        const uint64_t claims   = seat.claims.load(kRelaxed) & ~ours;
         const auto priority     = static_cast<Priority>(
             std::min<uint64_t>(seat.rank.load(kRelaxed), 2));
         for (size_t n = 0; n < nics_.size(); ++n) {
@@ -251,9 +251,9 @@ void BoardSeat::read(Direction direction, int64_t now,
             if ((nics & bit) == 0) {
                 continue;
             }
-            const bool own              = (owns & bit) != 0;
             const board::Cell::Look cell =
                 segment.cells[i][nics_[n]][way].look(now);
+            const bool own  = (direct & bit) != 0 || ((claims & bit) != 0 && cell.claims);
             Load &load      = loads[n];
             load.owned      = load.owned || own;
             load.completed += cell.completed;

@@ -48,7 +48,8 @@ public:
     /** As to whom a NIC is this engine's own. */
     enum class Claim : uint8_t {
         None,
-        OtherJobs, /* and none as to those that have a claim like it in their job, too */
+        OtherJobs, /* if it was used not long ago (Board::kClaimHolds), and not as to those
+                      that have a claim like it in their job, too */
         Everybody
     };
 

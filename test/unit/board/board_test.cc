@@ -167,6 +167,11 @@ TEST(Board, ClaimsCountAmongJobs)
     EXPECT_TRUE(other.load(1).owner);
     EXPECT_FALSE(other.load(0).owned);
 
+    EXPECT_FALSE(other.load(1, Direction::In).owned); /* nothing comes in by it */
+    /* A program that is there and sends nothing is no owner. */
+    EXPECT_TRUE(other.load(1, Direction::Out, kNow + Board::kClaimHolds - 1).owned);
+    EXPECT_FALSE(other.load(1, Direction::Out, kNow + Board::kClaimHolds).owned);
+
     others.seat->own(1, Claim::OtherJobs);
     for (const Someone *each : {&one, &sibling, &other, &others}) {
         EXPECT_FALSE(each->load(1).owned);
