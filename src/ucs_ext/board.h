@@ -61,7 +61,7 @@ public:
 
     /** Who only claims a NIC, and has not used it for so long, is no owner to others until
      *  he does: a program that is there and sends nothing costs them nothing. In ns. */
-    static constexpr int64_t kClaimHolds = 10'000'000'000;
+    static constexpr int64_t kClaimHolds = 2'000'000'000;
 
     /** Connections that broke rest no longer, ns; see NicHealth. */
     static constexpr int64_t kLongestRest = 3'600'000'000'000;

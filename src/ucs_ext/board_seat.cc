@@ -122,7 +122,7 @@ int BoardSeat::add_nic(const std::string &device, uint64_t speed)
 
 void BoardSeat::own(int nic, Claim claim)
 {
-    if (nic < 0 || lost_) {
+    if (!ours(nic)) {
         return;
     }
     const uint64_t bit = uint64_t{1} << nics_[static_cast<size_t>(nic)];
@@ -243,7 +243,10 @@ void BoardSeat::read(Direction direction, int64_t now,
         const board::Seat &seat = segment.seats[i];
         const uint64_t nics     = seat.nics.load(kRelaxed);
         const uint64_t direct   = seat.direct.load(kRelaxed);
-        const uint64_t claims   = seat.claims.load(kRelaxed) & ~ours;
+        const bool     sibling  = settings_.siblings &&
+                             seat.job.load(kRelaxed) == settings_.job;
+        const uint64_t claims   = seat.claims.load(kRelaxed) &
+                                ~(sibling ? claims_ : ours);
         const auto priority     = static_cast<Priority>(
             std::min<uint64_t>(seat.rank.load(kRelaxed), 2));
         for (size_t n = 0; n < nics_.size(); ++n) {

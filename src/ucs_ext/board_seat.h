@@ -18,6 +18,7 @@ public:
     struct Settings {
         uint64_t job      = 0; /* the same in all processes of a job */
         Priority priority = Priority::Normal;
+        bool     siblings = false; /* claims count within the job, too */
     };
 
     /** What all others have on a NIC in one direction. */
@@ -49,7 +50,7 @@ public:
     enum class Claim : uint8_t {
         None,
         OtherJobs, /* if it was used not long ago (Board::kClaimHolds), and not as to those
-                      that have a claim like it in their job, too */
+                      that have a claim like it in their job, too; see also siblings */
         Everybody
     };
 

@@ -265,7 +265,7 @@ std::vector<Case> sharing_cases()
         make("own_as_well", owner, kShare, 1, {mine("OWN", "nic0")}),
         make("other_job_claims", claimant, 0, kNothing),
         make("sibling_claims", sibling, kShare, 1),
-        make("sibling_claims.idle", sibling, kShare, 1, {mine("SCHED", "idle")}),
+        make("sibling_claims.idle", sibling, 0, kNothing, {mine("SCHED", "idle")}),
         make("higher_priority", boss, 0, kNothing),
         make("same_priority", boss, kShare, 1, {mine("PRIORITY", "high")}),
         make("without_board", owner, kShare, 1, {mine("BOARD", "n")}),

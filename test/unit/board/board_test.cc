@@ -197,6 +197,25 @@ TEST(Board, ClaimsCountAmongJobs)
     EXPECT_FALSE(sibling.load(1).owned);
 }
 
+/* Where a job's processes are to leave each other's, claims count among them as well. */
+TEST(Board, ClaimsCountAmongSiblingsIfTheySaySo)
+{
+    using Claim = BoardSeat::Claim;
+    auto board = Board::make_private();
+    const BoardSeat::Settings settings{.job = 1, .siblings = true};
+    Someone one(board, settings), sibling(board, settings);
+    Someone other(board, {.job = 2});
+    one.seat->own(1, Claim::OtherJobs);
+    one.seat->posted(1, Direction::Out, 1, kNow);
+    EXPECT_TRUE(sibling.load(1).owner);
+    EXPECT_TRUE(other.load(1).owner);
+    sibling.seat->own(1, Claim::OtherJobs); /* of both */
+    EXPECT_FALSE(sibling.load(1).owned);
+    EXPECT_TRUE(other.load(1).owned);
+    other.seat->own(1, Claim::OtherJobs); /* no less than theirs */
+    EXPECT_FALSE(other.load(1).owned);
+}
+
 TEST(Board, PlacesAreCountedPerJob)
 {
     auto board = Board::make_private();

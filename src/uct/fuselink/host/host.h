@@ -56,7 +56,7 @@ public:
     virtual uint64_t node_signature(std::string_view lanes) = 0;
     /** Equal exactly when they see the same interfaces and addresses. */
     virtual uint64_t network_signature() = 0;
-    /** Equal in the processes of a job on this node. Never 0. */
+    /** Equal in the processes of a job, on all nodes where a launcher has named it. Never 0. */
     virtual uint64_t job() = 0;
 
     /** The processes of the node, this one among them. */

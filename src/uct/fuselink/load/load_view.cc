@@ -70,7 +70,8 @@ void LoadView::sit()
     }
     seat_ = BoardSeat::take(board_,
                             {.job = host_.job(),
-                             .priority = settings_.priority},
+                             .priority = settings_.priority,
+                             .siblings = siblings_},
                             now());
     if (seat_ == nullptr) {
         ucs_diag("fuselink: the load board of this node has no free seat");
@@ -130,7 +131,7 @@ void LoadView::own_if_named(Rail &rail)
     }
 }
 
-/* Nobody has said what is our own. One that is on standby is nobody's. */
+/* Nobody has said what is our own. One that is on standby, or has no cable, is nobody's. */
 void LoadView::claim(sched::Nanos now)
 {
     next_claim_ = now + kClaim;
@@ -142,7 +143,7 @@ void LoadView::claim(sched::Nanos now)
     std::vector<sched::NicClaim> nics;
     seat_->owners(owners_);
     for (Rail *rail : rails_) {
-        if (rail->load.number >= 0 && !rail->standby) {
+        if (rail->load.number >= 0 && !rail->standby && rail->carrier) {
             const std::string &device = rail->control().device();
             names.push_back(device.substr(0, device.find(':'))); /* without the port */
             rails.push_back(rail);
@@ -166,13 +167,12 @@ void LoadView::claim(sched::Nanos now)
     if (best == nics.size() || nics[best].held) {
         return;
     }
-    for (size_t i = 0; i < nics.size(); ++i) {
-        if (nics[i].held) {
-            own(*rails[i], BoardSeat::Claim::None);
+    for (Rail *rail : rails_) {
+        if (own_[rail->index()] != BoardSeat::Claim::None) {
+            own(*rail, BoardSeat::Claim::None);
         }
     }
-    own(*rails[best], siblings_ ? BoardSeat::Claim::Everybody :
-                                  BoardSeat::Claim::OtherJobs);
+    own(*rails[best], BoardSeat::Claim::OtherJobs);
 }
 
 sched::PathView::Standing
@@ -213,7 +213,7 @@ void LoadView::look_after_seat(sched::Nanos now)
     }
     ucs_debug("fuselink: the seat on the load board was given to others");
     for (Rail *rail : rails_) {
-        rail->load.number = -1;
+        rail->load = {};
     }
     own_.assign(own_.size(), BoardSeat::Claim::None);
     seat_.reset();
@@ -254,6 +254,7 @@ void LoadView::update_inbound(sched::Nanos now)
         if (rail->load.number >= 0) {
             const auto &load = loads_[static_cast<size_t>(rail->load.number)];
             rail->load.inbound          = sched::Bytes(load.in_flight);
+            rail->load.inbound_sharers  = load.sharers;
             rail->load.inbound_standing = standing(*rail, load);
         }
     }

@@ -33,8 +33,8 @@ void Inflow::on_ask(const void *data, size_t length)
     wire::LoadGrant grant{};
     grant.header.type  = static_cast<uint8_t>(wire::ControlType::LoadGrant);
     grant.microseconds = static_cast<uint32_t>(kHolds.count() / 1000);
-    grant.senders      = static_cast<uint16_t>(
-        std::clamp<uint32_t>(sums.senders(), 1, UINT16_MAX));
+    uint32_t borrowers = 0; /* other processes here, by what is lent */
+    uint16_t usable    = 0;
     for (const auto &rail : rails_.list()) {
         const size_t i = rail->index();
         loads_.set_inflow(*rail, sums.all(i));
@@ -46,8 +46,18 @@ void Inflow::on_ask(const void *data, size_t length)
         const auto     bit  = static_cast<uint16_t>(1u << i);
         const bool     free = !rail->standby && its != Standing::Taken;
         grant.rails         = static_cast<uint16_t>(grant.rails | (free ? bit : 0));
-        grant.lent = static_cast<uint16_t>(grant.lent | (its == Standing::Lent ? bit : 0));
+        usable              = static_cast<uint16_t>(usable | (rail->standby ? 0 : bit));
+        if (its == Standing::Lent || its == Standing::Taken) {
+            grant.lent = static_cast<uint16_t>(grant.lent | bit);
+            borrowers  = std::max(borrowers, rail->load.inbound_sharers);
+        }
     }
+    if (grant.rails == 0) {
+        grant.rails = usable; /* others use all that there is: little goes there */
+    }
+    grant.lent    = static_cast<uint16_t>(grant.lent & grant.rails);
+    grant.senders = static_cast<uint16_t>(
+        std::clamp<uint32_t>(sums.senders() + borrowers, 1, UINT16_MAX));
     conn_.send_control(&grant, sizeof(grant));
 }
 

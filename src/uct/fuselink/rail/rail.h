@@ -114,7 +114,8 @@ public:
     /** What only LoadView and the receiver's view need. */
     struct Load {
         int          number = -1; /* on the load board; -1: not there */
-        sched::Bytes inbound;     /* on its way to other processes */
+        sched::Bytes inbound;     /* on its way to other processes, */
+        uint32_t     inbound_sharers = 0; /* which are so many */
         /* Whose it is, by what comes in to others. */
         sched::PathView::Standing inbound_standing = sched::PathView::Standing::Free;
     };

@@ -13,8 +13,8 @@ namespace fuselink {
 
 /**
  * What a peer says of its NICs: the bytes that other senders bring there, which
- * of them to use, which of those belong to others that use them not, and for how long that
- * holds. All of it is hearsay: a peer that lies slows its own data down.
+ * of them to use, on which of those little may be on its way, since they belong to others,
+ * and for how long that holds. All of it is hearsay: a peer that lies slows its own data down.
  */
 class ReceiverView {
 public:

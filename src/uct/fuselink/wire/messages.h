@@ -388,7 +388,7 @@ struct LoadGrant {
     ControlHeader header;
     uint32_t      microseconds;
     uint16_t      rails;    /* bit per rail that the receiver should use */
-    uint16_t      lent;     /* of these, those of others that rest there */
+    uint16_t      lent;     /* of these, those of others, where little may be on its way */
     uint16_t      senders;  /* that share what may be on its way to one of those; 1 at least */
     uint16_t      reserved;
     uint32_t      load[kLoads];
