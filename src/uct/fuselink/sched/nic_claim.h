@@ -18,7 +18,8 @@ struct NicClaim {
 /**
  * Which NIC a process takes for its own where nobody has said: one of the nearest, of those
  * one that belongs to fewest others. Of equals it keeps what it has, and takes the one at
- * `place` else, as others may look at this very moment.
+ * `place` or the next else, as others may look at this very moment, and two hosts that have
+ * the same NICs are to come to the same.
  *
  * So a NIC is given up only for one with fewer other owners, and processes that look one
  * after the other come to rest. (FuseLink, OSDI'25, gives each GPU the NIC beside it.)
@@ -46,12 +47,11 @@ inline size_t choose_nic(std::span<const NicClaim> nics, uint32_t place) noexcep
     if (equals == 0 || nics[best].held) {
         return equals == 0 ? nics.size() : best;
     }
-    size_t skip = place % equals;
-    for (size_t i = best;; ++i) { /* the first of them */
-        if (!better(nics[best], nics[i]) && skip-- == 0) {
-            return i;
-        }
+    size_t at = place % nics.size();
+    while (better(nics[best], nics[at])) {
+        at = (at + 1) % nics.size();
     }
+    return at;
 }
 
 } // namespace fuselink::sched
