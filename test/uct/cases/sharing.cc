@@ -25,14 +25,15 @@ using fuselink::Priority;
 
 constexpr size_t kSize = 8 << 20;
 
-/* Says that it has a megabyte in flight on nic0, over and over, if it sends. */
+/* Says that it has some bytes in flight on nic0, over and over, if it sends: few, since
+ * who shares the NIC with it counts them. */
 class Neighbour {
 public:
     struct Traits {
         bool     owns     = false; /* or only */
         bool     claims   = false; /* as of its job, as nobody has said */
         bool     sends    = false;
-        uint64_t job      = 1;
+        uint64_t job      = fuselink::job_number() + 1; /* another */
         Priority priority = Priority::Normal;
     };
 
@@ -78,7 +79,7 @@ public:
 private:
     void show()
     {
-        seat_->set_in_flight(nic_, Direction::Out, 1 << 20, Board::now());
+        seat_->set_in_flight(nic_, Direction::Out, 128 << 10, Board::now());
     }
 
     std::unique_ptr<BoardSeat> seat_;
