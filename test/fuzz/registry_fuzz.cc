@@ -120,6 +120,7 @@ public:
             (void)registry_->at(entry);
             (void)registry_->host_of(entry);
             (void)registry_->needed(entry);
+            (void)registry_->lender(entry, kNow);
             (void)registry_->demanded(entry);
         }
         for (const auto &place : places_) {

@@ -3,9 +3,9 @@
 
 #include "../../ucs_ext/progress_choice.h"
 #include "../../ucs_ext/topology/machine.h"
+#include "../common/transport.h"
 #include "../top/reading.h"
 #include "dry_run.h"
-#include "transport.h"
 #include "uct/fuselink/watch/identity.h"
 
 #include <algorithm>

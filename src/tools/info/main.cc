@@ -4,16 +4,13 @@
  * one. */
 
 #include "../common/arguments.h"
+#include "../common/own_copy.h"
 #include "fuselink_config.h"
 #include "gather.h"
 #include "show.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
-#include <string_view>
-#include <unistd.h>
 
 namespace fuselink::info {
 namespace {
@@ -35,32 +32,6 @@ constexpr const char *kHelp =
     "\n"
     "Exit status: 0; 1 if the transport cannot be opened; 2 for wrong "
     "arguments.\n";
-
-/* UCX takes the first of two copies of the transport, and this program asks its
- * own. So without the one that is preloaded, the program starts once more. */
-void leave_out_preloaded(char **argv)
-{
-    const char *preload = getenv("LD_PRELOAD");
-    if (preload == nullptr) {
-        return;
-    }
-    std::string      others;
-    bool             found = false;
-    std::string_view left  = preload;
-    while (!left.empty()) {
-        size_t           end = std::min(left.find_first_of(" :"), left.size());
-        std::string_view one = left.substr(0, end);
-        if (one.find("libuct_fuselink.so") != one.npos) {
-            found = true;
-        } else if (!one.empty()) {
-            others.append(others.empty() ? "" : ":").append(one);
-        }
-        left.remove_prefix(std::min(end + 1, left.size()));
-    }
-    if (found && setenv("LD_PRELOAD", others.c_str(), 1) == 0) {
-        execv("/proc/self/exe", argv); /* if not, the transport says why */
-    }
-}
 
 int main(int argc, char **argv)
 {
@@ -106,6 +77,6 @@ int main(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    fuselink::info::leave_out_preloaded(argv);
+    fuselink::use_own_copy(argv);
     return fuselink::info::main(argc, argv);
 }

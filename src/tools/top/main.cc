@@ -20,10 +20,12 @@ constexpr const char *kHelp =
     "\n"
     "What the processes of this node that use fuselink move over each NIC, in\n"
     "each direction: speed, share of the NIC's speed, bytes in flight, and who.\n"
-    "NIC TOTAL is what the kernel counts for all programs. Processes of other\n"
-    "users are shown to root only, those with UCX_FUSELINK_BOARD=n to nobody,\n"
-    "and NICs of the network namespace it is started in. It only reads: jobs do\n"
-    "not notice.\n"
+    "NIC TOTAL is what the kernel counts for all programs. Below: what has failed;\n"
+    "the processes; and GPUs whose link to the host is lent, to whom, and how many\n"
+    "slots wait for a copy between GPUs (HOP), the lender (WAIT), the link (COPIED).\n"
+    "Processes of other users are shown to root only, those with\n"
+    "UCX_FUSELINK_BOARD=n to nobody, and NICs of the network namespace it is\n"
+    "started in. It only reads: jobs do not notice.\n"
     "\n"
     "  --interval SECONDS  time between two readings, 0.05 to 3600 (1)\n"
     "  --once              one table over one interval, then end\n"
@@ -36,6 +38,9 @@ constexpr const char *kHelp =
     "\n"
     "Exit status: 0; 1 if a file or the output cannot be written; 2 for wrong\n"
     "arguments.\n";
+
+/* The releases of UCX, 1.N, for which there is a library. */
+constexpr uint8_t kUcxMinors[] = {13, 22};
 
 struct Options {
     double      interval = 1;
@@ -67,10 +72,14 @@ void pause_for(double seconds)
     }
 }
 
-/* The boards anew each time: users come and go. */
+/* All anew each time: users come and go. */
 Reading read_now()
 {
-    return read_boards(Board::watch(), Board::now());
+    Reading reading = read_boards(Board::watch(), Board::now());
+    for (uint8_t minor : kUcxMinors) { /* jobs over another UCX do not see each other */
+        add_gpu_links(RelayRegistry::watch(minor), reading);
+    }
+    return reading;
 }
 
 bool print(const std::string &text)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <pwd.h>
 
@@ -30,6 +31,26 @@ std::string user_name(uid_t user)
 {
     const passwd *entry = getpwuid(user);
     return entry != nullptr ? entry->pw_name : std::to_string(user);
+}
+
+/* As the kernel knows it; "?" if that does not say. */
+std::string program_of(ProcessId process)
+{
+    std::string name;
+    if (process.in_own_space()) {
+        std::ifstream file("/proc/" + std::to_string(process.pid()) + "/comm");
+        std::getline(file, name);
+    }
+    return name.empty() ? "?" : printable(name, kLongestName);
+}
+
+std::string uuid_text(const uint8_t (&uuid)[16])
+{
+    std::string text = "GPU-";
+    for (size_t i = 0; i < sizeof(uuid); ++i) {
+        text += format(i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
+    }
+    return text;
 }
 
 Reading::Process describe(const Board::Occupant &who, uid_t owner,
@@ -110,6 +131,42 @@ Reading read_boards(const std::vector<std::shared_ptr<const Board>> &boards,
         }
     }
     return reading;
+}
+
+void add_gpu_links(const std::vector<std::shared_ptr<const RelayRegistry>> &registries,
+                   Reading &reading)
+{
+    for (const auto &registry : registries) {
+        const std::string user = user_name(registry->owner());
+        for (uint32_t entry = 0; entry < RelayRegistry::kEntries; ++entry) {
+            const auto lender = registry->lender(entry, sched::Nanos(reading.at));
+            if (!lender) {
+                continue;
+            }
+            const ProcessId  process(lender->offer.process);
+            Reading::GpuLink link{.owner      = registry->owner(),
+                                  .entry      = entry,
+                                  .id         = process.word(),
+                                  .pid        = process.in_own_space() ? process.pid() : 0,
+                                  .user       = user,
+                                  .program    = program_of(process),
+                                  .gpu        = uuid_text(lender->offer.gpu),
+                                  .slots      = lender->offer.on_demand != 0 ?
+                                                    0 : lender->offer.slots,
+                                  .slot_bytes = lender->offer.slot_size,
+                                  .needed     = lender->needed,
+                                  .out        = lender->out,
+                                  .in         = lender->in,
+                                  .users      = {}};
+            for (const auto &use : lender->uses) {
+                const std::string pid = use.who.in_own_space() ?
+                                            "[" + std::to_string(use.who.pid()) + "]" : "";
+                link.users.push_back({program_of(use.who) + pid, use.hopping, use.waiting,
+                                      use.copied});
+            }
+            reading.gpu_links.push_back(std::move(link));
+        }
+    }
 }
 
 double Reading::Rail::rests(int64_t now) const

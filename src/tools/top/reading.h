@@ -4,6 +4,7 @@
 
 #include "../../ucs_ext/board.h"
 #include "../../ucs_ext/nic_counters.h"
+#include "uct/fuselink/registry/relay_registry.h"
 
 #include <cstdint>
 #include <memory>
@@ -59,16 +60,41 @@ struct Reading {
         double out(int64_t now) const;
     };
 
+    /** A GPU's link to the host that a process lends to others. */
+    struct GpuLink {
+        struct User { /* slots that one has now, by what they wait for */
+            std::string who; /* program and pid */
+            unsigned    hopping = 0; /* a copy between the GPUs */
+            unsigned    waiting = 0; /* the lender */
+            unsigned    copied  = 0; /* the link */
+        };
+        uid_t       owner = 0; /* of the registry; with id and entry its identity */
+        uint32_t    entry = 0;
+        uint64_t    id    = 0;
+        int32_t     pid   = 0; /* 0: of another PID namespace */
+        std::string user, program;
+        std::string gpu; /* its UUID */
+        uint32_t    slots = 0, slot_bytes = 0; /* 0 slots: when somebody asks */
+        bool        needed = false; /* by the lender's own program */
+        uint64_t    out = 0, in = 0; /* bytes copied for others */
+        std::vector<User> users;
+    };
+
     int64_t              at = 0; /* Board::now() */
     size_t               boards = 0;
     std::vector<Nic>     nics; /* in the order of their names */
     std::vector<Process> processes;
     std::vector<Flow>    flows;
     std::vector<Rail>    rails;
+    std::vector<GpuLink> gpu_links;
 };
 
 Reading read_boards(const std::vector<std::shared_ptr<const Board>> &boards,
                     int64_t now);
+
+/** And what GPUs' links are lent. */
+void add_gpu_links(const std::vector<std::shared_ptr<const RelayRegistry>> &registries,
+                   Reading &reading);
 
 const char *direction_name(Direction direction);
 const char *priority_name(Priority priority);

@@ -82,6 +82,23 @@ void add_rail(Json &json, const Reading &reading, const Reading::Rail &rail)
     json.end_object();
 }
 
+void add_gpu_link(Json &json, const Reading::GpuLink &link, const Traffic::Link &rate)
+{
+    json.begin_object().field("gpu", link.gpu);
+    json.field_or_null("pid", link.pid != 0, link.pid);
+    json.field("uid", link.owner).field("user", link.user).field("program", link.program);
+    json.field("slots", link.slots).field("slot_bytes", link.slot_bytes);
+    json.field("needed", link.needed);
+    json.field("out_bytes", link.out).field("in_bytes", link.in);
+    json.field("out_bytes_per_second", rate.out).field("in_bytes_per_second", rate.in);
+    json.key("users").begin_array();
+    for (const auto &user : link.users) {
+        json.begin_object().field("who", user.who).field("hopping", user.hopping);
+        json.field("waiting", user.waiting).field("copied", user.copied).end_object();
+    }
+    json.end_array().end_object();
+}
+
 } // namespace
 
 std::string show_json(const Reading &reading, const Traffic &traffic)
@@ -101,6 +118,10 @@ std::string show_json(const Reading &reading, const Traffic &traffic)
     json.end_array().key("processes").begin_array();
     for (size_t i = 0; i < reading.processes.size(); ++i) {
         add_process(json, reading.processes[i], traffic.totals[i]);
+    }
+    json.end_array().key("gpu_links").begin_array();
+    for (size_t i = 0; i < reading.gpu_links.size(); ++i) {
+        add_gpu_link(json, reading.gpu_links[i], traffic.gpu_links[i]);
     }
     json.end_array().end_object();
     return json.text() + "\n";

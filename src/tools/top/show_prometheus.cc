@@ -138,6 +138,20 @@ void failures(Exposition &out, const Reading &reading)
     });
 }
 
+/* One of the numbers of each GPU whose link is lent. */
+template <typename Get>
+void gpu_links(Exposition &out, const Reading &reading, const char *direction, Get &&get)
+{
+    for (const auto &link : reading.gpu_links) {
+        out.sample({{"gpu", link.gpu},
+                    {"direction", direction},
+                    {"user", link.user},
+                    {"program", link.program},
+                    {"pid", std::to_string(link.pid)}},
+                   get(link));
+    }
+}
+
 } // namespace
 
 std::string show_prometheus(const Reading &reading)
@@ -186,6 +200,11 @@ std::string show_prometheus(const Reading &reading)
     flows(out, reading,
           [](const Reading::Flow &flow) { return flow.in_flight; });
     failures(out, reading);
+    out.metric("fuselink_gpu_lent_bytes_total", "counter",
+               "Bytes that were copied between a GPU and the host for other "
+               "processes than the GPU's own.");
+    gpu_links(out, reading, "out", [](const Reading::GpuLink &link) { return link.out; });
+    gpu_links(out, reading, "in", [](const Reading::GpuLink &link) { return link.in; });
     return out.text();
 }
 

@@ -107,6 +107,32 @@ std::string failures(const Reading &reading)
     return table.text();
 }
 
+/* Whose data it is that goes over each GPU's link, and what that waits for. */
+std::string gpu_links(const Reading &reading, const Traffic &traffic)
+{
+    using enum TextTable::Align;
+    TextTable table({{"GPU LENT", Left}, {"BY", Left}, {"OUT MB/s"}, {"IN MB/s"},
+                     {"SLOTS"}, {"HOP"}, {"WAIT"}, {"COPIED"}, {"FOR", Left}});
+    for (size_t i = 0; i < reading.gpu_links.size(); ++i) {
+        const auto &link = reading.gpu_links[i];
+        unsigned    hopping = 0, waiting = 0, copied = 0;
+        std::string users;
+        for (const auto &user : link.users) {
+            hopping += user.hopping;
+            waiting += user.waiting;
+            copied  += user.copied;
+            users   += (users.empty() ? "" : ", ") + user.who;
+        }
+        table.add({link.gpu.substr(0, 12), /* tells the GPUs of a node apart */
+                   link.program + (link.pid != 0 ? format("[%d]", link.pid) : ""),
+                   megabytes(traffic.gpu_links[i].out), megabytes(traffic.gpu_links[i].in),
+                   link.slots == 0 ? "if asked" : std::to_string(link.slots),
+                   std::to_string(hopping), std::to_string(waiting), std::to_string(copied),
+                   link.needed ? "(needed by its owner) " + users : users});
+    }
+    return table.empty() ? "" : "\n" + table.text();
+}
+
 std::string own_nics(const Reading &reading, size_t process)
 {
     std::string text;
@@ -154,7 +180,7 @@ std::string show_text(const Reading &reading, const Traffic &traffic)
                        megabytes(totals.in), format_bytes(totals.borrowed),
                        own_nics(reading, i)});
     }
-    return text + "\n" + processes.text();
+    return text + "\n" + processes.text() + gpu_links(reading, traffic);
 }
 
 } // namespace fuselink::top

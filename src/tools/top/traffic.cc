@@ -90,6 +90,19 @@ Traffic compare(const Reading &before, const Reading &after)
         line.in_flight  += flow.in_flight;
         line.parts.push_back({&process, &flow, rate});
     }
+    for (const auto &link : after.gpu_links) {
+        const auto old = std::find_if(
+            before.gpu_links.begin(), before.gpu_links.end(), [&](const auto &one) {
+                return one.owner == link.owner && one.entry == link.entry &&
+                       one.id == link.id;
+            });
+        const bool known = old != before.gpu_links.end();
+        auto rate = [&](uint64_t was, uint64_t is) {
+            return static_cast<double>(grown(was, is)) / traffic.seconds;
+        };
+        traffic.gpu_links.push_back({rate(known ? old->out : 0, link.out),
+                                     rate(known ? old->in : 0, link.in)});
+    }
     for (auto &line : traffic.lines) {
         line.of_speed = line.nic->speed != 0 ?
                             line.rate / static_cast<double>(line.nic->speed) :

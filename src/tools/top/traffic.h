@@ -30,9 +30,15 @@ struct Traffic {
         uint64_t borrowed = 0;
     };
 
+    struct Link { /* of a GPU that is lent, bytes per second */
+        double out = 0;
+        double in  = 0;
+    };
+
     double              seconds = 0;
     std::vector<Line>   lines;  /* two per NIC, in the order of the reading */
     std::vector<Totals> totals; /* by process of the later reading */
+    std::vector<Link>   gpu_links; /* by those of the later reading */
 };
 
 /** `after` must outlive what is returned. A process that is new in `after`

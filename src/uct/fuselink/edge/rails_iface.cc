@@ -64,7 +64,10 @@ ucs_status_t read_share(const IfaceConfig &config, ShareSettings &share)
     return UCS_OK;
 }
 
-ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
+} // namespace
+
+ucs_status_t RailsIface::read_settings(const IfaceConfig &config,
+                                       EngineSettings    &settings)
 {
     settings.bulk.policy = sched::find_policy(config.sched);
     if (settings.bulk.policy == nullptr) {
@@ -138,8 +141,6 @@ ucs_status_t read_settings(const IfaceConfig &config, EngineSettings &settings)
 }
 
 static_assert(kMostRelay / 2 / kLeastSlot <= SlotCredits::kMostSlots);
-
-} // namespace
 
 ucs_status_t RailsIface::open(uct_md_h md, uct_worker_h worker,
                               const uct_iface_params_t *params,

@@ -10,6 +10,8 @@
 
 namespace fuselink {
 
+struct IfaceConfig;
+
 /** Device `rails`: all NICs of the node as one interface. Translates UCT's
  *  calls to Engine and Peer. */
 class RailsIface : public uct_base_iface_t {
@@ -19,6 +21,11 @@ public:
                              const uct_iface_config_t *config,
                              uct_iface_h *iface);
     ~RailsIface();
+
+    /** What the settings amount to. UCS_ERR_INVALID_PARAM, with one line, if one is not
+     *  accepted. What is decided by measurement (`progress`) is left out. */
+    static ucs_status_t read_settings(const IfaceConfig &config,
+                                      EngineSettings    &settings);
 
     static RailsIface &from(uct_iface_h iface)
     {

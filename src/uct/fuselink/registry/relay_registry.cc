@@ -13,7 +13,10 @@ namespace fuselink {
 namespace {
 
 /* "fuselha", the layout's version and what kind of keys are in it. */
-constexpr uint64_t kMagic = 0x6675736c68610400;
+constexpr uint64_t kMagic = 0x6675736c68610500;
+
+/* One for each user, for those who only look. */
+constexpr size_t kMostWatched = 64;
 
 using State = RelayRegistry::State;
 
@@ -78,8 +81,22 @@ std::shared_ptr<RelayRegistry> RelayRegistry::open(uint8_t kind, std::string &er
     }
     std::shared_ptr<RelayRegistry> registry(new RelayRegistry(Processes::real()));
     registry->segment_ = static_cast<Segment *>(shared->memory());
+    registry->owner_   = shared->owner();
     registry->shared_  = std::move(shared);
     return registry;
+}
+
+std::vector<std::shared_ptr<const RelayRegistry>> RelayRegistry::watch(uint8_t kind)
+{
+    std::vector<std::shared_ptr<const RelayRegistry>> registries;
+    for (auto &shared : SharedSegment::watch(kMagic | kind, sizeof(Segment), kMostWatched)) {
+        std::shared_ptr<RelayRegistry> registry(new RelayRegistry(Processes::real()));
+        registry->segment_ = static_cast<Segment *>(shared->memory());
+        registry->owner_   = shared->owner();
+        registry->shared_  = std::move(shared);
+        registries.push_back(std::move(registry));
+    }
+    return registries;
 }
 
 std::shared_ptr<RelayRegistry> RelayRegistry::make_private(Processes &processes)
@@ -149,6 +166,9 @@ std::optional<uint32_t> RelayRegistry::join(ProcessId me, const Host &host,
                 entry(i).stamp.store(now.count());
                 entry(i).needed.store(0, std::memory_order_relaxed);
                 entry(i).demanded.store(0, std::memory_order_relaxed);
+                for (auto &copied : entry(i).copied) {
+                    copied.store(0, std::memory_order_relaxed);
+                }
                 entry(i).host_size.store(host.size, std::memory_order_relaxed);
                 entry(i).host_magic.store(host.magic,
                                          std::memory_order_release);
@@ -407,6 +427,34 @@ void RelayRegistry::notify(uint32_t index)
     auto &notices = entry(index).notices;
     notices.fetch_add(1, std::memory_order_release);
     syscall(SYS_futex, &notices, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+std::optional<RelayRegistry::Lender> RelayRegistry::lender(uint32_t index,
+                                                          sched::Nanos now) const
+{
+    const auto offer = offer_of(index);
+    if (!offer || is_gone(offer->process)) {
+        return {};
+    }
+    const Entry &from = entry(index);
+    Lender       lender{*offer, needed(index) > now,
+                  from.copied[1].load(std::memory_order_relaxed),
+                  from.copied[0].load(std::memory_order_relaxed), {}};
+    for (const Slot &slot : from.slots) {
+        const uint64_t word = slot.word.load(std::memory_order_acquire);
+        if (word == kFree || taker_of(word) >= kEntries || taker_is_gone(word)) {
+            continue;
+        }
+        const ProcessId who(entry(taker_of(word)).process.load(std::memory_order_relaxed));
+        auto use = std::find_if(lender.uses.begin(), lender.uses.end(),
+                                [&](const Use &one) { return one.who == who; });
+        if (use == lender.uses.end()) {
+            use = lender.uses.insert(use, Use{who});
+        }
+        ++(state_of(word) == State::Posted  ? use->waiting :
+           state_of(word) == State::Running ? use->copied : use->hopping);
+    }
+    return lender;
 }
 
 void RelayRegistry::overwrite(size_t offset, const void *bytes, size_t size)

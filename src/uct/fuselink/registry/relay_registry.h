@@ -162,6 +162,36 @@ public:
     uint32_t wait(uint32_t entry, uint32_t heard, sched::Nanos most);
     void     notify(uint32_t entry);
 
+    /** It has copied so much for others, out of its GPU or into it. */
+    void count(uint32_t entry, bool out, uint64_t bytes)
+    {
+        auto &sum = this->entry(entry).copied[out]; /* which nobody else writes to */
+        sum.store(sum.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+    }
+
+    /* Who only looks. */
+
+    /** Slots of an agent that one process has, by what they wait for. */
+    struct Use {
+        ProcessId who;
+        unsigned  hopping = 0; /* for a copy between the GPUs, or he has just begun */
+        unsigned  waiting = 0; /* for the agent */
+        unsigned  copied  = 0; /* for the link to the host */
+    };
+    struct Lender {
+        Offer            offer;  /* its agent's */
+        bool             needed; /* its owner needs the link himself */
+        uint64_t         out, in; /* bytes copied for others, of any value */
+        std::vector<Use> uses;
+    };
+
+    /** The registries of this `kind` that this process may read: of its user, or of all. */
+    static std::vector<std::shared_ptr<const RelayRegistry>> watch(uint8_t kind);
+    /** Whose it is. */
+    uid_t owner() const { return owner_; }
+    /** What is lent at that entry, and to whom; none if nothing is. */
+    std::optional<Lender> lender(uint32_t entry, sched::Nanos now) const;
+
     /** Raw, for the fuzzer: `size` bytes of nonsense from whoever. */
     void overwrite(size_t offset, const void *bytes, size_t size);
 
@@ -184,6 +214,7 @@ private:
         std::atomic<uint64_t> posted;
         std::atomic<int64_t>  needed, demanded, stamp;
         std::atomic<uint64_t> host_magic, host_size;
+        std::atomic<uint64_t> copied[2]; /* for others: in, out */
         Words                 offer;
         Slot                  slots[kSlots];
     };
@@ -207,7 +238,8 @@ private:
     Processes                     &processes_;
     std::shared_ptr<SharedSegment> shared_;
     std::shared_ptr<Segment>       own_;
-    Segment                       *segment_ = nullptr;
+    Segment                       *segment_ = nullptr; /* read only, for who only looks */
+    uid_t                          owner_ = 0;
 };
 
 } // namespace fuselink

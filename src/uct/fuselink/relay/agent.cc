@@ -8,9 +8,6 @@ namespace {
 
 using sched::Nanos;
 
-/* While copies run: short against a piece on the link. */
-constexpr Nanos kPause = Nanos::micros(50);
-
 /* While others end what they have begun. */
 constexpr Nanos kLongPause = Nanos::millis(1);
 
@@ -129,12 +126,18 @@ bool RelayAgent::step()
         abandon();
         over_ = true;
     }
-    return count != 0;
+    return count != 0 || (looks_on(now) && !over_);
+}
+
+/* The next copy is over at any moment, or the next job comes. */
+bool RelayAgent::looks_on(Nanos now) const
+{
+    return lane_->busy() ? pace_.next_look(now) <= now : now < pace_.lingers_until();
 }
 
 Nanos RelayAgent::next_due() const
 {
-    return lane_->busy()      ? stepped_ + kPause :
+    return lane_->busy()      ? pace_.next_look(stepped_) :
            slots_->leaving() ? stepped_ + kLongPause :
                                next_look_;
 }
@@ -197,6 +200,7 @@ void RelayAgent::begin_copy(uint32_t slot, const RelayRegistry::Job &job)
     copy.length      = job.length;
     copy.out         = job.out;
     copy.busy        = true;
+    pace_.begun(job.out, job.length, stepped_);
     ucs_status_t status =
         job.out ? lane_->begin_out(host, gpu, job.length, &copy.comp) :
                   lane_->begin_in(gpu, host, job.length, &copy.comp);
@@ -208,11 +212,15 @@ void RelayAgent::begin_copy(uint32_t slot, const RelayRegistry::Job &job)
 
 void RelayAgent::copied(const Copy &copy, ucs_status_t status)
 {
+    pace_.ended(copy.out, status == UCS_OK, host_.now());
     if (status == UCS_OK) {
         (copy.out ? lent_.sent : lent_.received).add(copy.length);
     }
     if (!joined_) {
         return; /* they are others' slots by now */
+    }
+    if (status == UCS_OK) {
+        registry_->count(entry_, copy.out, copy.length);
     }
     registry_->done(entry_, copy.slot, status == UCS_OK);
 }

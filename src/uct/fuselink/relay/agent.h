@@ -8,6 +8,7 @@
 #include "../registry/relay_registry.h"
 #include "gpu_context.h"
 #include "clients.h"
+#include "copy_pace.h"
 #include "lent_slots.h"
 
 #include <array>
@@ -22,7 +23,8 @@ namespace fuselink {
  * of the user on the node: a few slots in the GPU's memory, and a thread that
  * copies between them and the others' memory of the host when they ask for it,
  * whatever the program does meanwhile (Host::begin_work()). The thread sleeps when
- * there is nothing to do. LentSlots says when there are slots.
+ * there is nothing to do, and while copies take long (CopyPace). LentSlots says when
+ * there are slots.
  */
 class RelayAgent final : private Background {
 public:
@@ -69,6 +71,7 @@ private:
     bool         open();
     void         abandon();
     unsigned     take_jobs();
+    bool         looks_on(sched::Nanos now) const;
     void         look_around(sched::Nanos now);
     void         begin_copy(uint32_t slot, const RelayRegistry::Job &job);
     void         copied(const Copy &copy, ucs_status_t status);
@@ -94,6 +97,7 @@ private:
     bool                          over_   = false;
     bool                          joined_ = true; /* nobody took the entry */
     uint32_t                      heard_  = 0; /* of notices */
+    CopyPace                      pace_;
     sched::Nanos                  stepped_;    /* last */
     sched::Nanos                  next_look_;
     /* To stop: when what others have begun has had time enough. */

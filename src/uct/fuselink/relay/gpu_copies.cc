@@ -39,6 +39,7 @@ void GpuCopies::open_relay(Host &host, UctMd &gpu, UctMd *ipc,
                            const uct_iface_params_t *params)
 {
     if (settings.relay == Relay::Use::Never) {
+        why_no_relay_ = "UCX_FUSELINK_RELAY=n";
         return;
     }
     std::string error = "UCX has no cuda_ipc";
@@ -55,6 +56,7 @@ void GpuCopies::open_relay(Host &host, UctMd &gpu, UctMd *ipc,
         }
     }
     if (!relay_) {
+        why_no_relay_ = error;
         ucs_log(settings.relay == Relay::Use::Always ? UCS_LOG_LEVEL_WARN :
                                                        UCS_LOG_LEVEL_DEBUG,
                 "fuselink: memory of GPUs does not go over other GPUs "

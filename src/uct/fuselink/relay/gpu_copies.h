@@ -9,6 +9,7 @@
 #include "relay.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace fuselink {
@@ -87,6 +88,13 @@ public:
      *  what, which takes long. Not more than 32. */
     uint32_t nearest(const std::vector<std::string> &nics) const;
 
+    /** Others may have the GPU's link copy for them. If not, `why_not` is a line. */
+    bool lends(std::string &why_not) const
+    {
+        why_not = relay_ ? relay_->why_not() : why_no_relay_;
+        return relay_ && relay_->lends();
+    }
+
     /** What copies go through on their way out to NICs, and in from NICs. */
     Slots &slots_out() { return *slots_out_; }
     Slots &slots_in() { return *slots_in_; }
@@ -108,6 +116,7 @@ private:
     NvLinks                    *nvlinks_ = nullptr;
     std::unique_ptr<CopyLane>   lane_;
     std::unique_ptr<Relay> relay_; /* has the slots' memory */
+    std::string            why_no_relay_;
     std::unique_ptr<Slots> slots_out_, slots_in_;
 };
 

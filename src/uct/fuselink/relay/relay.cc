@@ -100,17 +100,16 @@ ucs_status_t Relay::start(UctMd &copies, UctMd &ipc, CopyLane &own,
 void Relay::start_agent()
 {
     asked_ = true;
-    std::string      error;
     GpuContext::Uuid own;
     if (nvlinks_ != nullptr && (!GpuContext::uuid(own) || !nvlinks_->any(own))) {
-        ucs_debug("fuselink: the GPU has no NVLink: its link is not lent");
-        return;
+        why_not_ = "the GPU has no NVLink (UCX_FUSELINK_RELAY=y lends it all the same)";
+    } else {
+        agent_ = RelayAgent::start(machine_, registry_, entry_, *copies_, *ipc_, offer_,
+                                   lent_, why_not_);
     }
-    agent_ = RelayAgent::start(machine_, registry_, entry_, *copies_, *ipc_, offer_,
-                               lent_, error);
     if (!agent_) {
         ucs_debug("fuselink: the GPU's link is not lent to others: %s",
-                  error.c_str());
+                  why_not_.c_str());
     }
 }
 

@@ -39,6 +39,10 @@ public:
                        uct_worker_h worker, const uct_iface_params_t *params,
                        size_t slot);
 
+    /** After start(): this GPU's link is lent, or why not, in a line. */
+    bool               lends() const { return agent_ != nullptr; }
+    const std::string &why_not() const { return why_not_; }
+
     /** Those that begin_out() fills; only after start(). */
     void set_slots(Slots &slots) { copier_->set_slots(slots); }
 
@@ -81,6 +85,7 @@ private:
     uint32_t                       entry_ = 0;
     RelayRegistry::Offer               offer_;
     bool                           asked_ = false; /* for an agent */
+    std::string                    why_not_ = "the thread uses no GPU"; /* there is one */
     UctMd                         *copies_ = nullptr;
     UctMd                       *ipc_    = nullptr;
     Traffic                        lent_; /* the agent's */

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace fuselink::info {
+namespace fuselink {
 
 std::vector<std::string> Transport::messages_;
 
@@ -115,6 +115,16 @@ bool Transport::open_rails(std::string &error)
     return status == UCS_OK;
 }
 
+bool Transport::settings(EngineSettings &settings, std::string &error) const
+{
+    const ucs_status_t status = RailsIface::read_settings(
+        *reinterpret_cast<const IfaceConfig *>(iface_config_), settings);
+    if (status != UCS_OK) {
+        error = reason(status);
+    }
+    return status == UCS_OK;
+}
+
 bool Transport::setting(const std::string &name, std::string &value) const
 {
     char text[512];
@@ -130,4 +140,4 @@ bool Transport::setting(const std::string &name, std::string &value) const
     return false;
 }
 
-} // namespace fuselink::info
+} // namespace fuselink

@@ -1,6 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#ifndef FUSELINK_TOOLS_INFO_TRANSPORT_H
-#define FUSELINK_TOOLS_INFO_TRANSPORT_H
+#ifndef FUSELINK_TOOLS_COMMON_TRANSPORT_H
+#define FUSELINK_TOOLS_COMMON_TRANSPORT_H
 
 #include "uct/fuselink/edge/md.h"
 #include "uct/fuselink/edge/rails_iface.h"
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace fuselink::info {
+namespace fuselink {
 
 /** The transport of this program, opened as UCX does it. */
 class Transport {
@@ -23,7 +23,10 @@ public:
     /** Device `rails`. False with a line. */
     bool open_rails(std::string &error);
 
-    const Md     &md() const { return Md::from(md_); }
+    /** After open_md(). */
+    Md           &md() const { return Md::from(md_); }
+    /** The settings of its interfaces; false with a line if they are wrong. */
+    bool          settings(EngineSettings &settings, std::string &error) const;
     const Engine &engine() const { return RailsIface::from(iface_).engine(); }
 
     /** The value of a setting as UCX read it, by its name without prefix;
@@ -50,6 +53,6 @@ private:
     uct_iface_h         iface_  = nullptr;
 };
 
-} // namespace fuselink::info
+} // namespace fuselink
 
 #endif
