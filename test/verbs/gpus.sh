@@ -57,6 +57,59 @@ nearest() {
     done
 }
 
+# split: a topology file by which NICs 0 and 1 of either host are nearest to the GPU of its
+# rank, and the others to the other GPU.
+split() {
+    local host nic gpu
+    for host in 0 1; do
+        for nic in 0 1 2 3; do
+            echo "nic rxe_h${host}n$nic"
+            for gpu in 0 1; do
+                if (((gpu == host) == (nic < 2))); then
+                    echo "near rxe_h${host}n$nic $gpu"
+                else
+                    echo "connection rxe_h${host}n$nic $gpu SYS"
+                fi
+            done
+        done
+    done
+}
+
+# lend: fuselink_agent lends each host's other GPU.
+lend() {
+    local host tries modules=$cudasim/modules/libuct_cuda.so.0
+    for host in 0 1; do
+        (exec_in "$guest" "host$host" timeout 300 env LD_PRELOAD="$modules" \
+            LD_LIBRARY_PATH="$cudasim/lib" UCX_FUSELINK_RELAY=y CUDASIM_PEERMEM=1 \
+            "$FUSELINK_BUILD/src/tools/fuselink_agent" --gpus $((1 - host)) \
+            >"$work/agent-$host.log" 2>&1 </dev/null) &
+    done
+    for ((tries = 0; tries < 600; tries++)); do
+        [[ $(cat "$work"/agent-?.log | grep -c '^ready$') -lt 2 ]] || break
+        sleep 0.1
+    done
+    cat "$work"/agent-?.log
+    [[ $(cat "$work"/agent-?.log | grep -c 'its link is lent') -eq 2 ]]
+}
+
+# What is of the ranks' GPUs goes half by the NICs beside these, and half by those beside
+# the other GPUs, from slots there, and next to nothing over the host's memory.
+by_others_nics() {
+    local output
+    output=$(every_nic direct_job p2p -x UCX_FUSELINK_RELAY=y \
+        -x UCX_FUSELINK_TOPOLOGY="$work/split" "$@" 2>&1) ||
+        { echo "$output"; return 1; }
+    awk '
+        $1 ~ /^rc_verbs/ { sent += $4 }
+        $1 == "own" && $2 == "link" { copied += $3 }
+        /^ *other GPUs.* NICs/ { near += $4 }
+        END {
+            print sent " MB sent, " copied " over the host, " near " by other GPUs"
+            exit !(sent > 2 && copied <= 0.2 * sent && near >= 0.15 * sent)
+        }
+    ' <<<"$output" || { echo "$output"; return 1; }
+}
+
 # Chunks are written into slots that the other host has lent, on every NIC; what is
 # no message is a write, or the acknowledgement of one. A megabyte each way is 250
 # packets.
@@ -110,6 +163,9 @@ more_gpu_programs() {
         p2p -x UCX_FUSELINK_TOPOLOGY="$work/nearest" -x UCX_FUSELINK_GPU_DIRECT=y
     check "gpu.more: MPI p2p, NICs kept away from the GPU" copied 60 75 p2p \
         -x UCX_FUSELINK_GPU_DIRECT=n
+    split >"$work/split"
+    check "gpu.more: fuselink_agent lends each host's other GPU" lend
+    check "gpu.more: MPI p2p, half of it by the other GPU's NICs" by_others_nics
     # A put of a queue pair that broke may not end, why is not known. A second later it is
     # taken for lost, and UCX warns of it: one run of tens fails for that line.
     gpu_cases gpu.more 'mend.*'

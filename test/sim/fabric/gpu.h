@@ -38,6 +38,7 @@ struct Gpu {
     Instant  delay = kMicrosecond; /* of a copy, beside that */
     unsigned copies_to_fail = 0;
     bool     broken = false; /* one has failed */
+    uint32_t near   = ~0u;   /* NICs: a bit for each */
     Instant  free_at[2] = {}; /* to the host, from it: what is queued is done */
 
     /** When a copy that is asked for now is done. */

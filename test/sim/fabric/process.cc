@@ -3,6 +3,7 @@
 
 #include "world.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -43,6 +44,9 @@ const uint8_t *Process::see(uint64_t address) const
         return arena_.get() + offset(address);
     }
     const Block *block = find_block(address);
+    for (const auto &mapped : mapped_) {
+        world_.count(Count::NearReads, block == mapped.get());
+    }
     return block != nullptr ?
                block->bytes.data() + (address - block->range.base()) :
                reinterpret_cast<const uint8_t *>(address);
@@ -50,9 +54,11 @@ const uint8_t *Process::see(uint64_t address) const
 
 Process::Block *Process::find_block(uint64_t address) const
 {
-    for (const auto &block : blocks_) {
-        if (block->range.has(address)) {
-            return block.get();
+    for (const auto *blocks : {&blocks_, &mapped_}) {
+        for (const auto &block : *blocks) {
+            if (block->range.has(address)) {
+                return block.get();
+            }
         }
     }
     return nullptr;
@@ -60,15 +66,39 @@ Process::Block *Process::find_block(uint64_t address) const
 
 uint64_t Process::allocate_device(size_t length)
 {
-    blocks_.push_back(std::make_unique<Block>(length));
+    blocks_.push_back(std::make_shared<Block>(length));
     return blocks_.back()->range.base();
 }
 
 void Process::free_device(uint64_t address)
 {
-    std::erase_if(blocks_, [&](const std::unique_ptr<Block> &block) {
+    std::erase_if(blocks_, [&](const auto &block) {
         return block->range.base() == address;
     });
+}
+
+bool Process::map_device(const Process &other, uint64_t base)
+{
+    for (const auto &block : other.blocks_) {
+        if (block->range.base() == base) {
+            mapped_.push_back(block);
+            return true;
+        }
+    }
+    return false;
+}
+
+void Process::unmap_device(uint64_t base)
+{
+    auto it = std::find_if(mapped_.begin(), mapped_.end(), [&](const auto &block) {
+        return block->range.base() == base;
+    });
+    if (it == mapped_.end()) {
+        world_.journal().violate("process " + std::to_string(index_) +
+                                 " unmaps memory of a GPU that it has not mapped");
+        return;
+    }
+    mapped_.erase(it);
 }
 
 void Process::open(const void *at, size_t length)

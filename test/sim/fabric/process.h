@@ -96,6 +96,10 @@ public:
     /** More memory of the GPU, for the transport itself. */
     uint64_t allocate_device(size_t length);
     void     free_device(uint64_t address);
+    /** Such memory of another process, which stays until it is unmapped here as often.
+     *  False if there is none at `base`. */
+    bool     map_device(const Process &other, uint64_t base);
+    void     unmap_device(uint64_t base);
     bool     in_arena(uint64_t address) const;
     uint64_t offset(uint64_t address) const;
 
@@ -129,6 +133,8 @@ private:
         std::vector<uint8_t> bytes;
     };
 
+    using Blocks = std::vector<std::shared_ptr<Block>>;
+
     Block *find_block(uint64_t address) const;
 
     World                   &world_;
@@ -137,7 +143,7 @@ private:
     uint32_t                 stream_nics_ = 0;
     size_t                   arena_size_;
     DeviceRange              device_;
-    std::vector<std::unique_ptr<Block>> blocks_;
+    Blocks                   blocks_, mapped_; /* own, and others' */
     std::unique_ptr<uint8_t[], void (*)(void *)> arena_; /* zeroes, not touched yet */
     std::map<uint64_t, std::map<uint64_t, unsigned>> open_; /* offset to
                                               ends, with how often */

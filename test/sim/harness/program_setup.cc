@@ -91,8 +91,7 @@ bool Program::open()
         return false;
     }
     uct_config_modify(md_config, "NODE_LANES", "none");
-    uct_config_modify(md_config, "GPU_DIRECT",
-                      scenario_.gpu_direct ? "y" : "n");
+    uct_config_modify(md_config, "GPU_DIRECT", scenario_.gpu_direct.c_str());
     ucs_status_t status = uct_md_open(component, "fuselink", md_config, &md_);
     uct_config_release(md_config);
     world_.opening = nullptr;

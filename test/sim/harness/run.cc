@@ -71,6 +71,7 @@ bool Run::build()
         Gpu &gpu  = process.gpu;
         gpu.rate  = scenario_.copy_rates[p];
         gpu.delay = scenario_.copy_delays[p];
+        gpu.near  = scenario_.gpu_near[p];
     }
     faults_.prepare();
     watched_.begin();

@@ -152,10 +152,28 @@ void draw_gpus(Random &chance, Scenario &s)
     s.gpu_chunk            = std::to_string(chunk) + "k";
     s.relay_memory         = std::to_string(2 * chunk * chance.between(1, 12)) +
                              "k";
-    s.gpu_direct           = chance.one_in(3);
+    s.gpu_direct           = chance.one_in(3) ? "y" : "n";
     s.profile.reaches_gpus = chance.one_in(2);
     s.connect_ep           = chance.one_in(5);
     s.relays               = s.relays && some && all;
+}
+
+/* Where NICs reach GPUs, each may have some of them near it, and leave the others to
+ * others. */
+void draw_near(Random &chance, Scenario &s)
+{
+    s.gpu_near.assign(s.processes, ~0u);
+    if (chance.one_in(2) || !(s.profile.reaches_gpus || s.relays)) {
+        return;
+    }
+    s.profile.reaches_gpus = true;
+    s.gpu_direct = "auto";
+    for (uint32_t &near : s.gpu_near) {
+        near = 1u << chance.below(s.nics);
+        for (unsigned nic = 0; nic < s.nics; ++nic) {
+            near |= static_cast<uint32_t>(chance.one_in(4)) << nic;
+        }
+    }
 }
 
 /* In threes: a put, a fence, and what must not overtake the put, or tells of it, on
@@ -440,8 +458,9 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     s.inline_get = chance.pick({"0", "2k", "8k"});
     s.board      = !chance.one_in(4);
     s.spread     = Random(seed, 97).one_in(2) ? "y" : "auto";
-    Random gpus(seed, 78);
+    Random gpus(seed, 78), near(seed, 117);
     draw_gpus(gpus, s);
+    draw_near(near, s);
 
     /* Fair: nothing happens. Then faults that nobody notices, those that may end a
      * connection, with programs that leave when they like; and programs that leave one

@@ -119,7 +119,8 @@ struct Scenario {
     /* Settings of fuselink. */
     std::string policy, min_chunk, chunk_time, inline_get;
     std::string gpu_chunk, relay_memory;
-    bool        gpu_direct = false;
+    std::string gpu_direct = "n";
+    std::vector<uint32_t> gpu_near; /* by process: NICs that are near its GPU, a bit for each */
     bool        relays = false; /* over other processes' GPUs */
     bool        connect_ep = false; /* paths over TCP, endpoint to endpoint */
     bool        board = true;

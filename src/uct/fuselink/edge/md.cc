@@ -2,6 +2,7 @@
 #include "md.h"
 
 #include "../../../ucs_ext/split.h"
+#include "../relay/direct_nics.h"
 #include "md_ops.h"
 
 #include <algorithm>
@@ -97,7 +98,7 @@ ucs_status_t Md::configure(const MdConfig &config)
         }
     }
     takes_gpu_  = gpu_ != nullptr && config.gpu_copies;
-    gpu_direct_ = takes_gpu_ ? config.gpu_direct : UCS_NO;
+    const int gpu_direct = takes_gpu_ ? config.gpu_direct : UCS_NO;
     if (status == UCS_OK) {
         status = find_lanes(config.node_lanes);
     }
@@ -108,8 +109,8 @@ ucs_status_t Md::configure(const MdConfig &config)
         status = check_topology(config.topology);
     }
     for (unsigned slot = 0; slot < nics_.count(); ++slot) {
-        if (gpu_direct_ != UCS_NO && nics_.md(slot).takes_gpu_memory()) {
-            nics_.allow_gpus();
+        if (gpu_direct != UCS_NO && nics_.md(slot).takes_gpu_memory()) {
+            nics_.allow_gpus(gpu_direct == UCS_YES);
         }
     }
     key_size_ = packed_key_size(nics_);
@@ -180,21 +181,8 @@ uint32_t Md::direct_nics()
     if (direct_gpu_ == gpu) {
         return direct_nics_;
     }
-    std::vector<std::string> names;
-    std::vector<unsigned>    slots;
-    for (unsigned slot = 0; slot < nics_.count(); ++slot) {
-        if (nics_.md(slot).takes_gpu_memory()) {
-            names.push_back(nics_.md(slot).md_name());
-            slots.push_back(slot);
-        }
-    }
-    uint32_t near = gpu_direct_ == UCS_YES || names.empty() ?
-                        ~0u : nvlinks_->nearest(gpu, names);
-    direct_nics_  = 0;
-    for (size_t i = 0; i < slots.size(); ++i) {
-        direct_nics_ |= (near >> i & 1) << slots[i];
-    }
-    direct_gpu_ = gpu;
+    direct_nics_ = fuselink::direct_nics(*nvlinks_, gpu, nics_);
+    direct_gpu_  = gpu;
     return direct_nics_;
 }
 

@@ -112,7 +112,6 @@ private:
     size_t                                key_size_ = 0;
     std::string                           topology_file_;
     std::unique_ptr<NvLinks>              nvlinks_;
-    int                                   gpu_direct_ = UCS_NO;
     std::mutex                            direct_mutex_;
     std::optional<GpuContext::Uuid>       direct_gpu_; /* that was last asked
                                                           for, and its NICs */

@@ -53,6 +53,10 @@ void Watching::add(const GpuCopies &copies)
         report_->add({.name = "own link, lent to others", .peers = kGpu,
                       .traffic = copies.lent()});
     }
+    if (copies.to_near() != nullptr) {
+        report_->add({.name = "other GPUs' NICs", .peers = kGpu,
+                      .traffic = copies.to_near()});
+    }
 }
 
 void Watching::end(const Rails &rails, const GpuCopies &copies,
@@ -65,6 +69,9 @@ void Watching::end(const Rails &rails, const GpuCopies &copies,
         if (copies.there() && copies.relayed() != nullptr) {
             report_->remove(copies.relayed());
             report_->remove(copies.lent());
+        }
+        if (copies.there() && copies.to_near() != nullptr) {
+            report_->remove(copies.to_near());
         }
         for (const auto &rail : rails.list()) {
             const auto &meter = rail->nic.meter();

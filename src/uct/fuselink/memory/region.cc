@@ -41,13 +41,14 @@ uct_mem_h NicMemory::register_with(Region &region, unsigned slot)
         region.failed_.fetch_or(1u << slot, std::memory_order_relaxed);
         /* A program registers thousands of regions: the line would hide the
          * others. */
-        ucs_log(mds_[slot].warned ? UCS_LOG_LEVEL_DEBUG : UCS_LOG_LEVEL_WARN,
+        const bool tell = !mds_[slot].warned && !region.may_fail_;
+        ucs_log(tell ? UCS_LOG_LEVEL_WARN : UCS_LOG_LEVEL_DEBUG,
                 "fuselink: %s cannot register %zu bytes at %p: %s; it does "
                 "not carry this memory, and this is not said again. The limit "
                 "of locked memory (ulimit -l) is the usual reason",
                 mds_[slot].md->md_name().c_str(), region.length_,
                 region.base_, ucs_status_string(status));
-        mds_[slot].warned = true;
+        mds_[slot].warned = mds_[slot].warned || tell;
         return nullptr;
     }
     region.handles_[slot].store(memh, std::memory_order_release);

@@ -26,6 +26,9 @@ public:
     {
     }
 
+    /** It goes another way where a NIC cannot register it: no warning then. */
+    void may_fail() { may_fail_ = true; }
+
     void  *base() const { return base_; }
     size_t length() const { return length_; }
     /** Memory of a GPU, which the CPU cannot read or write. */
@@ -43,7 +46,8 @@ private:
 
     void  *base_;
     size_t length_;
-    bool   on_gpu_ = false;
+    bool   on_gpu_   = false;
+    bool   may_fail_ = false;
     /* Of NicMemory's slots. Null: not registered (yet). */
     std::array<std::atomic<uct_mem_h>, wire::kMaxRails> handles_{};
     std::atomic<uint32_t>                               failed_{0}; /* or not
@@ -69,7 +73,13 @@ public:
     UctMd &md(unsigned slot) const { return *mds_[slot].md; }
     /** Some NIC may reach memory of GPUs. */
     bool any_for_gpus() const { return any_for_gpus_; }
-    void allow_gpus() { any_for_gpus_ = true; }
+    /** Those that can, if `far`; else only the nearest to each. */
+    void allow_gpus(bool far)
+    {
+        any_for_gpus_ = true;
+        far_for_gpus_ = far;
+    }
+    bool far_for_gpus() const { return far_for_gpus_; }
 
     /** The region's handle in a domain, registered if it was not. nullptr if
      *  that fails, which is not tried again and said once for a domain. */
@@ -94,6 +104,7 @@ private:
 
     std::vector<Entry> mds_;
     bool               any_for_gpus_ = false;
+    bool               far_for_gpus_ = false;
     std::mutex         mutex_; /* registering; not looking up */
 };
 

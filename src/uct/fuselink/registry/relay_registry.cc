@@ -13,7 +13,7 @@ namespace fuselink {
 namespace {
 
 /* "fuselha", the layout's version and what kind of keys are in it. */
-constexpr uint64_t kMagic = 0x6675736c68610500;
+constexpr uint64_t kMagic = 0x6675736c68610600;
 
 /* One for each user, for those who only look. */
 constexpr size_t kMostWatched = 64;

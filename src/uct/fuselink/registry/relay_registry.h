@@ -50,6 +50,8 @@ public:
         uint8_t  device[kMostAddress] = {};
         uint8_t  iface[kMostAddress] = {};
         uint8_t  gpu[16] = {};       /* its UUID */
+        uint8_t  memory[64] = {};    /* by which CUDA maps it elsewhere, */
+        uint32_t mappable = 0;       /* if that is there */
         uint32_t on_demand = 0;      /* no slot is there before demand() */
         /* Filled in by offer() and offer_of(). */
         uint64_t process = 0; /* the agent's */

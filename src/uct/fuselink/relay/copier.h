@@ -9,11 +9,10 @@
 #include "errand.h"
 #include "../registry/relay_registry.h"
 #include "host_links.h"
-#include "nvlinks.h"
+#include "lenders.h"
 
 #include <deque>
 #include <memory>
-#include <vector>
 
 namespace fuselink {
 
@@ -30,19 +29,11 @@ namespace fuselink {
  */
 class Copier {
 public:
-    /** Of the agents those whose GPU has NVLink to this process's; all of them if
-     *  `nvlinks`, which outlives this, is null. */
-    Copier(Host &machine, UctMd &ipc, std::shared_ptr<RelayRegistry> registry,
-           uint32_t entry, char *host, size_t host_size, CopyLane &own,
-           NvLinks *nvlinks);
+    /** `lenders` and `own` outlive this. Agents see `host_size` bytes at `host`. */
+    Copier(Host &machine, Lenders &lenders, char *host, size_t host_size, CopyLane &own);
     ~Copier();
     Copier(const Copier &)            = delete;
     Copier &operator=(const Copier &) = delete;
-
-    /** Opens the hop between GPUs on the worker. */
-    ucs_status_t open(uct_worker_h worker, const uct_iface_params_t *params);
-    /** That hop; only when it is open. */
-    const UctIface &ipc() const { return *ipc_; }
 
     /** As those of CopyLane. Without `hurry` over the own link, which keeps up. */
     ucs_status_t begin_out(void *host, const void *gpu, size_t length,
@@ -68,17 +59,6 @@ public:
     const Traffic &relayed() const { return relayed_; }
 
 private:
-    struct Agent {
-        uint32_t          entry;
-        RelayRegistry::Offer offer;
-        bool              usable = false; /* once its slots are there */
-        sched::Nanos      asked;          /* for them */
-        sched::Nanos      rests_until;    /* for it did not do something */
-        uct_rkey_bundle_t key{};
-        uct_ep_h          ep      = nullptr;
-        uint64_t          waiting = 0; /* bytes of ops */
-        unsigned          ops   = 0;
-    };
     /* A piece that goes over an agent; hop, then job, or the other way round. */
     struct RelayOp {
         uct_completion_t  comp; /* first: UCX gives back a pointer to it */
@@ -92,7 +72,7 @@ private:
         void             *gpu;
         size_t            length;
         uct_completion_t *user;
-        Agent            *agent;
+        Lender           *lender;
         RelayRegistry::SlotHandle slot;
         RelayErrand       errand; /* if it is not hopping */
         bool              left = false; /* its slot, with the agent */
@@ -100,7 +80,7 @@ private:
 
     ucs_status_t begin(bool out, char *host, void *gpu, size_t length,
                        bool hurry, uct_completion_t *comp);
-    bool         begin_relayed(Agent &agent, bool out, char *host, void *gpu,
+    bool         begin_relayed(Lender &lender, bool out, char *host, void *gpu,
                             size_t length, uct_completion_t *comp);
     ucs_status_t begin_own(bool out, char *host, void *gpu, size_t length,
                            uct_completion_t *comp, sched::Nanos now);
@@ -111,32 +91,20 @@ private:
     bool         advance(RelayOp &op, sched::Nanos now);
     void         leave_behind(RelayOp &op);
     void         reclaim();
-    void         look_around(sched::Nanos now);
-    void         demand_others(sched::Nanos now);
-    bool         is_near(const Agent &agent) const;
-    bool         connect(Agent &agent);
-    void         leave(Agent &agent);
     static void  on_hop(uct_completion_t *comp);
     static void  on_own(uct_completion_t *comp);
 
-    Host                       &machine_;
-    UctMd                      &ipc_md_;
-    std::shared_ptr<RelayRegistry> registry_;
-    const uint32_t              entry_;
-    char                       *host_;
-    const size_t                host_size_;
-    CopyLane                   &own_;
-    NvLinks                    *nvlinks_;
-    std::unique_ptr<UctIface> ipc_;
-    uint64_t                    waiting_ = 0; /* on the own link */
-    Traffic                     relayed_;
-    sched::Nanos                own_takes_; /* a copy on the own link */
-    sched::Nanos                next_look_;
-    bool                        joined_ = true; /* nobody has taken our entry */
-    std::vector<std::unique_ptr<Agent>> agents_;
-    std::deque<std::unique_ptr<RelayOp>>   ops_;
-    Slots                              *slots_ = nullptr;
-    LeftBehind                          left_;
+    Host                                &machine_;
+    Lenders                             &lenders_;
+    char                                *host_;
+    const size_t                         host_size_;
+    CopyLane                            &own_;
+    uint64_t                             waiting_ = 0; /* on the own link */
+    Traffic                              relayed_;
+    sched::Nanos                         own_takes_; /* a copy on the own link */
+    std::deque<std::unique_ptr<RelayOp>> ops_;
+    Slots                               *slots_ = nullptr;
+    LeftBehind                           left_;
 
     struct Own { /* over the own link */
         uct_completion_t  comp; /* first */

@@ -14,6 +14,9 @@ struct Driver {
     int (*get_uuid)(void *, int)       = nullptr;
     int (*get_memory)(size_t *, size_t *) = nullptr;
     int (*exchange_capture_mode)(int *)   = nullptr;
+    int (*get_handle)(GpuContext::Handle *, uint64_t)              = nullptr;
+    int (*open_handle)(uint64_t *, GpuContext::Handle, unsigned)   = nullptr;
+    int (*close_handle)(uint64_t)                                  = nullptr;
 
     Driver()
     {
@@ -29,12 +32,18 @@ struct Driver {
         find(library, "cuMemGetInfo_v2", get_memory);
         find(library, "cuThreadExchangeStreamCaptureMode",
              exchange_capture_mode);
+        find(library, "cuIpcGetMemHandle", get_handle);
+        if (!find(library, "cuIpcOpenMemHandle_v2", open_handle)) {
+            find(library, "cuIpcOpenMemHandle", open_handle);
+        }
+        find(library, "cuIpcCloseMemHandle", close_handle);
     }
 
     template <typename Fn>
-    static void find(void *library, const char *name, Fn &fn)
+    static bool find(void *library, const char *name, Fn &fn)
     {
         fn = reinterpret_cast<Fn>(dlsym(library, name));
+        return fn != nullptr;
     }
 };
 
@@ -84,6 +93,28 @@ void GpuContext::memory(uint64_t &left, uint64_t &total)
     }
     left  = free;
     total = all;
+}
+
+bool GpuContext::export_memory(const void *memory, Handle &handle)
+{
+    return driver().get_handle != nullptr &&
+           driver().get_handle(&handle, reinterpret_cast<uintptr_t>(memory)) == 0;
+}
+
+void *GpuContext::map(const Handle &handle)
+{
+    uint64_t           address;
+    constexpr unsigned kPeerAccess = 1; /* CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS */
+    return driver().open_handle != nullptr &&
+                   driver().open_handle(&address, handle, kPeerAccess) == 0 ?
+               reinterpret_cast<void *>(address) : nullptr;
+}
+
+void GpuContext::unmap(void *memory)
+{
+    if (driver().close_handle != nullptr) {
+        driver().close_handle(reinterpret_cast<uintptr_t>(memory));
+    }
 }
 
 } // namespace fuselink

@@ -26,6 +26,16 @@ public:
     /** Bytes of its GPU's memory. Both 0 if the driver does not say. */
     static void memory(uint64_t &left, uint64_t &total);
 
+    /** By which another process maps memory of a GPU. */
+    using Handle = std::array<uint8_t, 64>;
+    /** Of what begins at `memory`. False if the driver has none. */
+    static bool export_memory(const void *memory, Handle &handle);
+    /** Maps another process's memory here, for the GPU of the calling thread; a second
+     *  time it is where it was. nullptr if that cannot be. */
+    static void *map(const Handle &handle);
+    /** The end of a map(). */
+    static void  unmap(void *memory);
+
 private:
     void *handle_ = nullptr;
 };

@@ -16,7 +16,7 @@ ucs_status_t GpuCopies::open(Host &host, UctMd &gpu, UctMd *ipc,
         return status;
     }
     nvlinks_ = &nvlinks;
-    open_relay(host, gpu, ipc, nvlinks, settings, worker, params);
+    open_relay(host, gpu, ipc, nvlinks, nics, settings, worker, params);
 
     const size_t half   = settings.memory / 2;
     char        *memory = relay_ ? relay_->memory() : nullptr;
@@ -34,8 +34,8 @@ ucs_status_t GpuCopies::open(Host &host, UctMd &gpu, UctMd *ipc,
 
 /* Copies go without relays if there can be none. */
 void GpuCopies::open_relay(Host &host, UctMd &gpu, UctMd *ipc,
-                           NvLinks &nvlinks, const Settings &settings,
-                           uct_worker_h worker,
+                           NvLinks &nvlinks, NicMemory &nics,
+                           const Settings &settings, uct_worker_h worker,
                            const uct_iface_params_t *params)
 {
     if (settings.relay == Relay::Use::Never) {
@@ -48,8 +48,8 @@ void GpuCopies::open_relay(Host &host, UctMd &gpu, UctMd *ipc,
                              nvlinks, error);
     }
     if (relay_) {
-        ucs_status_t status = relay_->start(gpu, *ipc, *lane_, worker, params,
-                                            settings.slot);
+        ucs_status_t status = relay_->start(gpu, *ipc, *lane_, nvlinks, nics, worker,
+                                            params, settings.slot);
         if (status != UCS_OK) {
             error = std::string("cuda_ipc: ") + ucs_status_string(status);
             relay_.reset();

@@ -95,22 +95,26 @@ public:
         return relay_ && relay_->lends();
     }
 
+    /** Slots of other GPUs, for NICs beside these; null if there are none. */
+    NearSlots *near() { return relay_ ? relay_->near() : nullptr; }
+
     /** What copies go through on their way out to NICs, and in from NICs. */
     Slots &slots_out() { return *slots_out_; }
     Slots &slots_in() { return *slots_in_; }
 
-    /** What went over the GPU's own link; over others' links, and what others
-     *  had this GPU's link copy: null without relays. */
+    /** What went over the GPU's own link; over others' links, to NICs beside others, and
+     *  what others had this GPU's link copy: null without these. */
     const Traffic &own() const { return lane_->traffic(); }
     const Traffic *relayed() const
     {
         return relay_ ? &relay_->relayed() : nullptr;
     }
+    const Traffic *to_near() const { return relay_ ? relay_->to_near() : nullptr; }
     const Traffic *lent() const { return relay_ ? &relay_->lent() : nullptr; }
 
 private:
     void open_relay(Host &host, UctMd &gpu, UctMd *ipc, NvLinks &nvlinks,
-                    const Settings &settings, uct_worker_h worker,
+                    NicMemory &nics, const Settings &settings, uct_worker_h worker,
                     const uct_iface_params_t *params);
 
     NvLinks                    *nvlinks_ = nullptr;

@@ -47,7 +47,8 @@ void LentSlots::look(Nanos now, bool stopping)
     GpuContext::memory(left, total);
     const uint64_t reserve = std::max(total / kReservePart,
                                       kReserveTimes * size);
-    if (pool_ && !leaving_ && (left < reserve || now - used_ > kIdle)) {
+    const Nanos used = std::max(used_, std::min(registry_.demanded(entry_), now));
+    if (pool_ && !leaving_ && (left < reserve || now - used > kIdle)) {
         ucs_debug("fuselink: slots in the GPU's memory, of which %lu bytes are "
                   "left, are given back", left);
         withdraw();

@@ -1,6 +1,10 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "pool.h"
 
+#include "gpu_context.h"
+
+#include <algorithm>
+
 namespace fuselink {
 
 std::unique_ptr<RelayPool> RelayPool::allocate(UctMd &copies, UctMd &ipc,
@@ -45,6 +49,11 @@ std::unique_ptr<RelayPool> RelayPool::allocate(UctMd &copies, UctMd &ipc,
     }
     offer.key_length = static_cast<uint32_t>(ipc.rkey_size());
     offer.base       = reinterpret_cast<uintptr_t>(pool->memory_.address);
+    GpuContext::Handle handle;
+    offer.mappable = GpuContext::export_memory(pool->memory_.address, handle);
+    if (offer.mappable != 0) {
+        std::copy(handle.begin(), handle.end(), offer.memory);
+    }
     return pool;
 }
 

@@ -60,7 +60,9 @@ Relay::~Relay()
 {
     agent_.reset();
     /* Whose GPU is broken keeps his entry: slots may still be written to. */
-    if (registry_ && (!copier_ || !copier_->busy())) {
+    if (near_ && near_->busy()) {
+        lenders_->abandon();
+    } else if (registry_ && (!copier_ || !copier_->busy())) {
         registry_->leave(entry_);
     }
 }
@@ -70,20 +72,24 @@ char *Relay::memory() const
     return static_cast<char *>(segment_->memory()) + kFront;
 }
 
-ucs_status_t Relay::start(UctMd &copies, UctMd &ipc, CopyLane &own,
-                          uct_worker_h worker,
+ucs_status_t Relay::start(UctMd &copies, UctMd &ipc, CopyLane &own, NvLinks &nvlinks,
+                          NicMemory &nics, uct_worker_h worker,
                           const uct_iface_params_t *params, size_t slot)
 {
-    copies_ = &copies;
-    ipc_    = &ipc;
-    copier_ = std::make_unique<Copier>(
-        machine_, ipc, registry_, entry_, static_cast<char *>(segment_->memory()),
-        segment_->size(), own, nvlinks_);
-    ucs_status_t status = copier_->open(worker, params);
+    copies_  = &copies;
+    ipc_     = &ipc;
+    lenders_ = std::make_unique<Lenders>(machine_, ipc, registry_, entry_, nvlinks_);
+    ucs_status_t status = lenders_->open(worker, params);
     if (status != UCS_OK) {
         return status;
     }
-    const UctIface &iface = copier_->ipc();
+    copier_ = std::make_unique<Copier>(machine_, *lenders_,
+                                       static_cast<char *>(segment_->memory()),
+                                       segment_->size(), own);
+    if (nics.any_for_gpus()) {
+        near_ = std::make_unique<NearSlots>(machine_, *lenders_, nics, nvlinks);
+    }
+    const UctIface &iface = lenders_->ipc();
     if (!put(iface.device_address(), offer_.device, offer_.device_length) ||
         !put(iface.iface_address(), offer_.iface, offer_.iface_length)) {
         return UCS_ERR_BUFFER_TOO_SMALL;

@@ -5,6 +5,8 @@
 #include "../host/host.h"
 #include "agent.h"
 #include "copier.h"
+#include "lenders.h"
+#include "near_slots.h"
 
 #include <memory>
 #include <string>
@@ -34,10 +36,11 @@ public:
     /** The memory, on a page. */
     char *memory() const;
 
-    /** Has copies go over others, and lends this GPU's link to them. */
-    ucs_status_t start(UctMd &copies, UctMd &ipc, CopyLane &own,
-                       uct_worker_h worker, const uct_iface_params_t *params,
-                       size_t slot);
+    /** Has copies go over others, and lends this GPU's link to them. `nvlinks` and `nics`
+     *  outlive this. */
+    ucs_status_t start(UctMd &copies, UctMd &ipc, CopyLane &own, NvLinks &nvlinks,
+                       NicMemory &nics, uct_worker_h worker,
+                       const uct_iface_params_t *params, size_t slot);
 
     /** After start(): this GPU's link is lent, or why not, in a line. */
     bool               lends() const { return agent_ != nullptr; }
@@ -58,13 +61,24 @@ public:
         be_agent();
         return copier_->begin_in(gpu, host, length, comp);
     }
+    /** Slots of others for NICs beside them; null where no NIC reads memory of GPUs. */
+    NearSlots *near()
+    {
+        be_agent();
+        return near_.get();
+    }
     /** What went over others' links; only after start(). */
     const Traffic &relayed() const { return copier_->relayed(); }
+    /** What went to NICs beside others. */
+    const Traffic *to_near() const { return near_ ? &near_->traffic() : nullptr; }
     /** What others had this GPU's link copy. */
     const Traffic &lent() const { return lent_; }
 
-    bool     busy() const { return copier_->busy(); }
-    unsigned progress() { return copier_->progress(); }
+    bool     busy() const { return copier_->busy() || (near_ && near_->busy()); }
+    unsigned progress()
+    {
+        return copier_->progress() + (near_ ? near_->progress() : 0);
+    }
 
 private:
     explicit Relay(Host &machine) : machine_(machine) {}
@@ -90,7 +104,9 @@ private:
     UctMd                       *ipc_    = nullptr;
     Traffic                        lent_; /* the agent's */
     std::unique_ptr<RelayAgent>    agent_;
+    std::unique_ptr<Lenders>       lenders_;
     std::unique_ptr<Copier>        copier_;
+    std::unique_ptr<NearSlots>     near_;
 };
 
 } // namespace fuselink

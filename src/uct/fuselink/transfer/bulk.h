@@ -13,6 +13,7 @@
 #include "chunk_selector.h"
 #include "chunk_tx.h"
 #include "key_source.h"
+#include "near_tx.h"
 #include "path_recovery.h"
 #include "path_room.h"
 #include "path_set.h"
@@ -44,7 +45,8 @@ namespace fuselink {
  *     TxLoop          gives it to paths: asks
  *     ChunkSelector   which path, how many bytes, by which of the TxMethods; and
  *     ChunkTx         posts chunks and sees to their end
- *     TxStaging       copies of GPUs' memory on the way
+ *     TxStaging       copies of GPUs' memory on the way, and
+ *     NearTx          which of it goes over other GPUs to the NICs beside these
  *     PathSet, PathWireup, PathRoom, PathRecovery, Retransmission
  *                     the paths, and what becomes of bytes when they break
  *
@@ -304,6 +306,7 @@ private:
     TransferMemory memory_;
     TxMethods      methods_;
     TxStaging      staging_;
+    NearTx         near_;
     ChunkSelector  selector_;
 };
 

@@ -2,6 +2,7 @@
 #ifndef FUSELINK_TRANSFER_CHUNK_H
 #define FUSELINK_TRANSFER_CHUNK_H
 
+#include "../relay/near_slots.h"
 #include "../staging/slot_ledger.h"
 #include "../ucx.h"
 #include "transfer.h"
@@ -12,8 +13,9 @@ class ChunkTx;
 class TxStaging;
 struct Path;
 
-/** A part of a transfer from memory of a GPU, in a bounce buffer of the host's:
- *  chunks are cut from it when it is there. Belongs to a TxStaging. */
+/** A part of a transfer from memory of a GPU, in a bounce buffer of the host's, or in a
+ *  slot of another GPU, for NICs beside that: chunks are cut from it when it is there.
+ *  Belongs to a TxStaging. */
 struct StagingSegment {
     uct_completion_t comp; /* first: UCX gives back a pointer to it */
     TxStaging       *owner;
@@ -21,9 +23,12 @@ struct StagingSegment {
     size_t           offset; /* in the transfer */
     size_t           length;
     char            *slot;
+    NearSlots::Slot  near;   /* the same, if it is of another GPU */
     unsigned         users;  /* chunks, and segments to retransmit, that are in
                                 it */
     bool             copying;
+    bool             failed; /* of another GPU: the bytes are not there */
+    bool             queued; /* of another GPU: some wait for a NIC */
     bool             passed; /* nothing more will be cut from it */
     StagingSegment  *next;   /* of the transfer, or free */
 };

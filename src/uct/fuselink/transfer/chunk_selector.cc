@@ -57,6 +57,13 @@ void ChunkSelector::show(Path &path, bool open, sched::Nanos now,
     }
 }
 
+/* Where a segment is, if that is in a slot of another GPU. */
+const StagingSegment *ChunkSelector::near_of(const RetransmitSegment *segment)
+{
+    return segment != nullptr && segment->staged != nullptr && segment->staged->near ?
+               segment->staged : nullptr;
+}
+
 /* Looks at all paths in play. `copied`: the bytes are in the host's memory. False if
  * the connection has failed. */
 bool ChunkSelector::collect(Transfer &transfer,
@@ -66,6 +73,7 @@ bool ChunkSelector::collect(Transfer &transfer,
     /* It waits for a copy that has not begun, or for a NIC that needs none. */
     const bool uncopied = transfer.from_gpu && segment == nullptr &&
                           transfer.staging.first == nullptr;
+    const StagingSegment *near = near_of(segment);
     for (auto &candidate : paths_) {
         Path &path = *candidate;
         if (!paths_.in_play(path)) {
@@ -88,8 +96,13 @@ bool ChunkSelector::collect(Transfer &transfer,
         candidates.waits_for_nic =
             candidates.waits_for_nic ||
             (ucs_unlikely(uncopied) &&
-             methods_.may_read_gpu_soon(transfer, path, method));
-        if (ucs_unlikely(transfer.from_gpu) && !direct &&
+             (methods_.may_read_gpu_soon(transfer, path, method) ||
+              methods_.lender_for(transfer, path, method) != nullptr));
+        if (ucs_unlikely(near != nullptr) &&
+            !methods_.may_read_near(*near, path, method)) {
+            continue;
+        }
+        if (ucs_unlikely(transfer.from_gpu) && !direct && near == nullptr &&
             method != TxMethod::NotYet &&
             !methods_.may_read_copy(path, method)) {
             method = TxMethod::Messages; /* it reads the GPU's memory, not
@@ -208,6 +221,11 @@ TxDecision ChunkSelector::next(Transfer &transfer,
     const StagingSegment *copy   = segment != nullptr ?
                                        segment->staged :
                                        transfer.staging.first;
+    const bool            near   = near_of(segment) != nullptr;
+    if (ucs_unlikely(near && copy->failed)) {
+        decision.verdict = Verdict::Move;
+        return decision;
+    }
     const bool            copied = !transfer.from_gpu ||
                                    (copy != nullptr && !copy->copying);
     if (ucs_unlikely(!copied && (segment != nullptr ||
@@ -221,6 +239,10 @@ TxDecision ChunkSelector::next(Transfer &transfer,
     if (!collect(transfer, segment, copied, now, candidates)) {
         return decision;
     }
+    if (ucs_unlikely(near && candidates.count == 0)) {
+        decision.verdict = Verdict::Move;
+        return decision;
+    }
     if (candidates.count == 0) {
         decision.verdict = without_candidates(transfer, segment != nullptr);
         return decision;
@@ -228,7 +250,7 @@ TxDecision ChunkSelector::next(Transfer &transfer,
     const size_t remaining    = segment != nullptr ? segment->length :
                                                      transfer.rest();
     transfer.demand.remaining = sched::Bytes(remaining);
-    transfer.demand.planned   = paths_.planned();
+    transfer.demand.planned   = paths_.planned() && !near;
     transfer.demand.backlog   = sched::Bytes(transfers_.backlog() - remaining);
     sched::Limits limits      = settings_.limits;
     limits.min_chunk          = least(transfer, now, candidates);
@@ -236,6 +258,9 @@ TxDecision ChunkSelector::next(Transfer &transfer,
         settings_.policy->next({candidates.room.at, candidates.count},
                                transfer.demand, limits);
     if (!choice) {
+        if (ucs_unlikely(near)) {
+            decision.verdict = Verdict::Pass;
+        }
         if (candidates.full) {
             pump_.await_room();
         } else if (ucs_unlikely(recovery_.active()) && pump_.idle()) {

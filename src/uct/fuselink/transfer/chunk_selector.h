@@ -66,6 +66,8 @@ public:
 private:
     struct Candidates;
 
+    static const StagingSegment *near_of(const RetransmitSegment *segment);
+
     void   refresh(sched::Nanos now);
     bool   collect(Transfer &transfer, const RetransmitSegment *segment,
                    bool copied, sched::Nanos now, Candidates &candidates);

@@ -83,6 +83,12 @@ void Retransmission::send()
             transfers_.hand_over_rest(transfer);
             continue;
         }
+        if (ucs_unlikely(decision.verdict == TxDecision::Verdict::Move)) {
+            queue_.unstage(0);
+            staging_.leave_queue(segment.staged);
+            pump_.pump(); /* copies it to the host, when this is over */
+            continue;
+        }
         queue_.take(); /* posting may end the transfer's others */
         if (decision.verdict != TxDecision::Verdict::Send) {
             queue_.defer(segment);
@@ -91,7 +97,9 @@ void Retransmission::send()
         }
         passed = 0;
         if (chunks_.post(transfer, decision, &segment)) {
-            segment.broke->chunks_resent(decision.length);
+            if (segment.broke != nullptr) {
+                segment.broke->chunks_resent(decision.length);
+            }
             segment.offset += decision.length;
             segment.length -= decision.length;
         }
@@ -99,7 +107,7 @@ void Retransmission::send()
             queue_.put_back(segment);
             continue;
         }
-        staging_.release(segment.staged);
+        staging_.leave_queue(segment.staged);
         queue_.sent(segment.length); /* what is left is given up */
         transfers_.part_ended(transfer);
     }

@@ -14,20 +14,21 @@ class RailHealth;
 struct StagingSegment;
 struct Transfer;
 
-/** Bytes that were lost with their path, to be sent another way. The transfer
- *  counts it as outstanding. */
+/** Bytes that were lost with their path, to be sent another way, or that are apart from the
+ *  others for another reason. The transfer counts it as outstanding. */
 struct RetransmitSegment {
     Transfer       *transfer;
     size_t          offset; /* in the transfer */
     size_t          length;
     uint8_t         tries;  /* paths that broke with it, and not with their wire */
     StagingSegment *staged; /* of a GPU: null until its copy begins */
-    RailHealth     *broke = nullptr; /* of the rail whose path was the last of these */
+    RailHealth     *broke = nullptr; /* of the rail whose path was the last of these;
+                                        null: it is on its way for the first time */
 };
 
 /**
  * What was lost with paths that broke and waits for others, in order; it goes
- * before what was never sent.
+ * before what was never sent. So does what has been moved to other GPUs (NearTx).
  *
  * Invariant: bytes() is the sum over the segments, and of what take() has given
  * out and sent() or put_back() or drop() has not accounted for. Accounting alone;
@@ -65,6 +66,9 @@ public:
     void put_back(const RetransmitSegment &rest) { segments_.push_front(rest); }
     /** or lets the others pass. */
     void defer(const RetransmitSegment &rest) { segments_.push_back(rest); }
+
+    /** It is in no buffer any more. */
+    void unstage(size_t index) { segments_[index].staged = nullptr; }
 
     /** Cuts a segment that is in no buffer into its first `length` bytes, which
      *  are in `staged` from now on, and the others, if there are any, which follow

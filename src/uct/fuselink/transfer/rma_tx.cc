@@ -50,7 +50,7 @@ ucs_status_t RmaTx::put(Chunk &chunk, uint64_t to, uct_rkey_t rkey)
     if (!path.rail.reads()) {
         post(UCT_MEM_HANDLE_NULL);
     } else if (chunk.staged != nullptr) {
-        post(memory_.staging_handle(path));
+        post(memory_.staged_handle(*chunk.staged, path));
     } else {
         memory_.with_own_handle(*chunk.transfer, path, post);
     }

@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "transfer_memory.h"
 
+#include "chunk.h"
+
 namespace fuselink {
 
 uct_mem_h TransferMemory::own_handle(const Transfer &transfer,
@@ -23,6 +25,13 @@ uct_mem_h TransferMemory::staging_handle(const Path &path) const
     return copies_.slots_out().ready() ?
                nics_.handle(copies_.slots_out().region(), path.rail.memory()) :
                nullptr;
+}
+
+uct_mem_h TransferMemory::staged_handle(const StagingSegment &segment,
+                                        const Path &path) const
+{
+    return segment.near ? copies_.near()->handle(segment.near, path.rail.memory()) :
+                          staging_handle(path);
 }
 
 bool TransferMemory::reads_source(const Transfer &transfer,

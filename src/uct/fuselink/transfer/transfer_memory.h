@@ -73,6 +73,15 @@ public:
     uct_mem_h gpu_handle(const Transfer &transfer, const Path &path) const;
     /** Of the bounce buffers that memory of a GPU is copied to. */
     uct_mem_h staging_handle(const Path &path) const;
+    /** Of where the segment is. */
+    uct_mem_h staged_handle(const StagingSegment &segment, const Path &path) const;
+
+    /** Whose slots the NIC of the path reads; nullptr if there is nobody now. */
+    Lender *lender_for(const Path &path) const
+    {
+        NearSlots *near = copies_.near();
+        return near != nullptr ? near->lender_for(path.rail.memory()) : nullptr;
+    }
 
     /** The NIC of the path can read what it is to send, or what is copied of
      *  it. */

@@ -119,6 +119,18 @@ void TransferQueue::sent(Transfer &transfer, size_t length, bool from_end)
     }
 }
 
+void TransferQueue::move_end(Transfer &transfer, StagingSegment &segment)
+{
+    staging_.take_from_end(transfer, segment.length);
+    bytes_ -= segment.length;
+    ++transfer.outstanding;
+    retransmits_.push({&transfer, segment.offset, segment.length, 0, &segment});
+    if (transfer.assigned == transfer.tail) {
+        transfer.queued = false;
+        waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &transfer));
+    }
+}
+
 void TransferQueue::defer_first()
 {
     waiting_.push_back(waiting_.front());
@@ -147,7 +159,7 @@ void TransferQueue::drop_unassigned(Transfer &transfer)
 {
     if (ucs_unlikely(!retransmits_.empty())) {
         retransmits_.drop(transfer, [&](const RetransmitSegment &segment) {
-            staging_.release(segment.staged);
+            staging_.leave_queue(segment.staged);
             --transfer.outstanding;
         });
     }

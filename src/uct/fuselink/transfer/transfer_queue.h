@@ -80,6 +80,8 @@ public:
     /** The first one's next bytes, or (from a GPU, read by the NIC) its last, are
      *  on their way. */
     void sent(Transfer &transfer, size_t length, bool from_end);
+    /** The last bytes of one that waits are in that segment from now on, which goes apart. */
+    void move_end(Transfer &transfer, StagingSegment &segment);
     /** The first one lets the others pass. */
     void defer_first();
     /** No path will ever carry what is left of a get, of which nothing is on its

@@ -18,6 +18,7 @@ struct TxDecision {
         Wait,  /* for room, or a copy: nothing else has an earlier turn */
         Pass,  /* no path that is whole can carry it as it is: another transfer's
                   bytes may go there, which may have what it waits for */
+        Move,  /* no path reads the slot of another GPU that it is in */
         Never  /* no path ever will, and nothing of it is on its way */
     };
 

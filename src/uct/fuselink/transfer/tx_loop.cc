@@ -60,11 +60,17 @@ void TxLoop::send_waiting()
             transfers_.hand_over_rest(transfer);
             break;
         case TxDecision::Verdict::Pass:
-            transfers_.defer_first();
-            ++passed;
+        case TxDecision::Verdict::Move:
+            if (!near_.feed(transfer) && !connection_.failed()) {
+                transfers_.defer_first();
+                ++passed;
+            }
             break;
         case TxDecision::Verdict::Wait:
-            return;
+            if (connection_.failed() || !near_.feed(transfer)) {
+                return;
+            }
+            break;
         }
     }
 }

@@ -6,6 +6,7 @@
 #include "../rail/poller.h"
 #include "chunk_selector.h"
 #include "chunk_tx.h"
+#include "near_tx.h"
 #include "path_set.h"
 #include "pump.h"
 #include "retransmission.h"
@@ -19,7 +20,8 @@ namespace fuselink {
 
 /**
  * Gives the bytes that wait to paths, as far as these have room: first copies what
- * is of a GPU, then sends what was lost, then transfers in turn.
+ * is of a GPU, then sends what was lost, then transfers in turn. What is left then of a
+ * GPU may go over others (NearTx).
  *
  * One thread at a time (the worker's).
  */
@@ -30,11 +32,11 @@ public:
            const Poller &poller, RoomQueue &room, const PathSet &paths,
            const TransferMemory &memory, TxStaging &staging,
            TransferQueue &transfers, ChunkSelector &selector, ChunkTx &chunks,
-           Retransmission &retransmission)
+           Retransmission &retransmission, NearTx &near)
         : connection_(connection), owner_(owner), poller_(poller), room_(room),
           paths_(paths), memory_(memory), staging_(staging),
           transfers_(transfers), selector_(selector), chunks_(chunks),
-          retransmission_(retransmission)
+          retransmission_(retransmission), near_(near)
     {
     }
     ~TxLoop() { room_.leave(*this); }
@@ -77,6 +79,7 @@ private:
     ChunkSelector       &selector_;
     ChunkTx             &chunks_;
     Retransmission      &retransmission_;
+    NearTx              &near_;
     bool                 pumping_ = false;
     bool                 again_   = false; /* pump() was called in it */
     bool                 later_   = false; /* it is to run from progress */

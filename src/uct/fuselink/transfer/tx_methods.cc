@@ -62,7 +62,8 @@ size_t TxMethods::left_to_gpu_readers(Transfer &transfer)
             return 0; /* and the transfer may have ended */
         }
         all += weight;
-        if (may_read_gpu_soon(transfer, *path, how)) {
+        if (may_read_gpu_soon(transfer, *path, how) ||
+            lender_for(transfer, *path, how) != nullptr) {
             direct += weight;
         }
     }

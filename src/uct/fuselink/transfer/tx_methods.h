@@ -57,16 +57,36 @@ public:
                transfer.tail > transfer.staging.until &&
                may_read_gpu_soon(transfer, path, method);
     }
-    /** What is copied can go that way. */
+    /** What is copied to the host can go that way. */
     bool may_read_copy(const Path &path, TxMethod method) const
     {
         return method == TxMethod::Messages || !path.rail.reads() ||
                memory_.staging_handle(path) != nullptr;
     }
+    /** What is in a slot of another GPU can, now or soon. */
+    bool may_read_near(const StagingSegment &segment, const Path &path,
+                       TxMethod method) const
+    {
+        return method != TxMethod::Messages && method != TxMethod::None &&
+               path.rail.reads() && memory_.staged_handle(segment, path) != nullptr;
+    }
+    /** Whose slots the NIC could read to send the transfer, which it cannot read itself;
+     *  nullptr if there is nobody. */
+    Lender *lender_for(const Transfer &transfer, const Path &path, TxMethod method) const
+    {
+        return may_need_near(transfer, path, method) ? memory_.lender_for(path) : nullptr;
+    }
+    /** The NIC could read such slots, and not the memory that the transfer is from. */
+    bool may_need_near(const Transfer &transfer, const Path &path, TxMethod method) const
+    {
+        return method != TxMethod::Messages && method != TxMethod::None &&
+               path.rail.reads() && transfer.kind != Transfer::Kind::Get &&
+               memory_.gpu_handle(transfer, path) == nullptr;
+    }
 
     /** Bytes at the end of a transfer from a GPU that no copy is to begin of: what
-     *  the NICs that need none are going to carry of the rest, as far as is known
-     *  now. Copies begin at the front, and these NICs take from the end. So
+     *  the NICs that need none, as they reach it or a slot of another GPU, are going to
+     *  carry of the rest, as far as is known now. Copies begin at the front, and these NICs take from the end. So
      *  neither has to know how much the other will do, and they meet where each
      *  has done what it can. May fail the connection, as method(). */
     size_t left_to_gpu_readers(Transfer &transfer);

@@ -87,6 +87,13 @@ StagingSegment *TxStaging::take(Transfer &transfer, size_t offset,
         return nullptr;
     }
     ++held_;
+    StagingSegment &segment = add(transfer, offset, length);
+    segment.slot            = slot;
+    return &segment;
+}
+
+StagingSegment &TxStaging::add(Transfer &transfer, size_t offset, size_t length)
+{
     StagingSegment *segment = free_;
     if (segment != nullptr) {
         free_ = segment->next;
@@ -98,12 +105,30 @@ StagingSegment *TxStaging::take(Transfer &transfer, size_t offset,
     segment->transfer = &transfer;
     segment->offset   = offset;
     segment->length   = length;
-    segment->slot     = slot;
+    segment->near     = {};
     segment->users    = 0;
     segment->copying  = true;
+    segment->failed   = false;
+    segment->queued   = false;
     segment->passed   = false;
     segment->next     = nullptr;
-    return segment;
+    return *segment;
+}
+
+StagingSegment *TxStaging::take_near(Transfer &transfer, size_t offset, size_t length,
+                                     Lender &lender)
+{
+    const NearSlots::Slot near = copies_.near()->take(lender);
+    if (!near) {
+        return nullptr;
+    }
+    StagingSegment &segment = add(transfer, offset, length);
+    segment.near            = near;
+    segment.slot            = near.memory;
+    segment.users           = 1;
+    segment.passed          = true;
+    segment.queued          = true;
+    return &segment;
 }
 
 void TxStaging::copy(StagingSegment &segment)
@@ -118,6 +143,49 @@ void TxStaging::copy(StagingSegment &segment)
         segment.comp.status = status;
         copied(segment);
     }
+}
+
+void TxStaging::fill(StagingSegment &segment)
+{
+    arm(segment.comp, on_filled);
+    ++segment.transfer->outstanding;
+    ++filling_;
+    const ucs_status_t status = copies_.near()->fill(
+        segment.near, segment.transfer->buffer + segment.offset, segment.length,
+        &segment.comp);
+    if (status != UCS_INPROGRESS) {
+        segment.comp.status = status;
+        filled(segment);
+    }
+}
+
+void TxStaging::on_filled(uct_completion_t *comp)
+{
+    auto      *segment = reinterpret_cast<StagingSegment *>(comp);
+    TxStaging &owner   = *segment->owner;
+    owner.copies_.near()->filled(segment->near, segment->length, comp->status);
+    owner.filled(*segment);
+}
+
+/* Where that did not go well, the bytes are where they were. */
+void TxStaging::filled(StagingSegment &segment)
+{
+    Transfer &transfer = *segment.transfer;
+    --filling_;
+    --transfer.outstanding;
+    segment.copying = false;
+    segment.failed  = segment.comp.status != UCS_OK;
+    let_go(segment);
+    listener_.on_copied(transfer);
+    pump_.pump();
+}
+
+size_t TxStaging::queued(const Lender &lender) const
+{
+    return static_cast<size_t>(
+        std::count_if(pool_.begin(), pool_.end(), [&](const auto &segment) {
+            return segment->queued && segment->near.lender == &lender;
+        }));
 }
 
 void TxStaging::on_copied(uct_completion_t *comp)
@@ -164,8 +232,12 @@ void TxStaging::take_from_end(Transfer &transfer, size_t length)
 void TxStaging::let_go(StagingSegment &segment)
 {
     if (segment.passed && !segment.copying && segment.users == 0) {
-        copies_.slots_out().give(segment.slot);
-        --held_;
+        if (ucs_unlikely(static_cast<bool>(segment.near))) {
+            copies_.near()->give(segment.near);
+        } else {
+            copies_.slots_out().give(segment.slot);
+            --held_;
+        }
         segment.next = free_;
         free_        = &segment;
     }
@@ -190,8 +262,8 @@ void TxStaging::drop(Transfer &transfer)
 
 void TxStaging::await()
 {
-    if (copying_ != 0 && !copies_.await([this] { return copying_ == 0; })) {
-        ucs_error("fuselink: %zu copies from a GPU do not end", copying_);
+    if (copying() != 0 && !copies_.await([this] { return copying() == 0; })) {
+        ucs_error("fuselink: %zu copies from a GPU do not end", copying());
         for (auto &segment : pool_) {
             segment.release();
         }

@@ -28,6 +28,9 @@ namespace fuselink {
  * copied, and no chunk or segment to retransmit is in it. ahead_ counts the segments
  * that transfers have not passed, copying_ those that are being copied.
  *
+ * What NICs beside other GPUs are to read (NearTx) is copied to slots of these GPUs
+ * instead.
+ *
  * One thread at a time (the worker's).
  */
 class TxStaging {
@@ -58,8 +61,8 @@ public:
     TxStaging(const TxStaging &)            = delete;
     TxStaging &operator=(const TxStaging &) = delete;
 
-    /** Copies that are under way. */
-    size_t copying() const { return copying_; }
+    /** Copies that are under way, to the host or other GPUs. */
+    size_t copying() const { return copying_ + filling_; }
     /** Size of a buffer, bytes. */
     size_t buffer_size() { return copies_.slots_out().size(); }
     /** Segments that are copied, or being so, and not sent: no more than that. */
@@ -79,6 +82,16 @@ public:
     /** Begins to fill it; its failure may end the transfer, and the connection. */
     void copy(StagingSegment &segment);
 
+    /** The same in a slot of another GPU, whose failure is StagingSegment::failed. The
+     *  segment is in a queue. nullptr if the lender has none left. */
+    StagingSegment *take_near(Transfer &transfer, size_t offset, size_t length,
+                              Lender &lender);
+    void            fill(StagingSegment &segment);
+    /** Those in slots of that lender with bytes that wait for a NIC. */
+    size_t          queued(const Lender &lender) const;
+    /** Usual length of one, bytes. */
+    size_t          segment_length();
+
     /** A chunk of the transfer's next bytes, of what is copied, has begun. */
     void take_from(Transfer &transfer, size_t length);
     /** A NIC takes the transfer's last bytes from the GPU's memory: copies go
@@ -91,6 +104,14 @@ public:
         if (segment != nullptr) {
             --segment->users;
             let_go(*segment);
+        }
+    }
+    /** The same, for the queue that it was in. */
+    void leave_queue(StagingSegment *segment)
+    {
+        if (segment != nullptr) {
+            segment->queued = false;
+            release(segment);
         }
     }
     /** No more of the transfer is sent. What is being copied keeps it open: its
@@ -111,11 +132,13 @@ private:
     {
         return held_ == 0 || (free > 1 && held_ < 3 * free);
     }
-    size_t segment_length();
-    void   copied(StagingSegment &segment);
-    void   let_go(StagingSegment &segment);
+    StagingSegment &add(Transfer &transfer, size_t offset, size_t length);
+    void            copied(StagingSegment &segment);
+    void            filled(StagingSegment &segment);
+    void            let_go(StagingSegment &segment);
 
     static void on_copied(uct_completion_t *comp);
+    static void on_filled(uct_completion_t *comp);
 
     /* The GPU's link has the next copy to do when one is done. */
     static constexpr size_t kAhead = 4;
@@ -131,6 +154,7 @@ private:
     Pump                                        &pump_;
     Fifo<Transfer *>                             to_copy_;
     size_t                                       copying_ = 0;
+    size_t                                       filling_ = 0; /* slots of other GPUs */
     size_t                                       ahead_   = 0;
     size_t                                       held_    = 0; /* buffers */
     std::vector<std::unique_ptr<StagingSegment>> pool_;
