@@ -11,7 +11,6 @@
 namespace fuselink::sim {
 namespace {
 
-constexpr size_t   kHeavyArena  = 24 << 20;
 
 using Kind = Action::Kind;
 
@@ -163,10 +162,9 @@ void draw_gpus(Random &chance, Scenario &s)
 void draw_near(Random &chance, Scenario &s)
 {
     s.gpu_near.assign(s.processes, ~0u);
-    if (chance.one_in(2) || !(s.profile.reaches_gpus || s.relays)) {
+    if (chance.one_in(2) || !s.profile.reaches_gpus) {
         return;
     }
-    s.profile.reaches_gpus = true;
     s.gpu_direct = "auto";
     for (uint32_t &near : s.gpu_near) {
         near = 1u << chance.below(s.nics);
@@ -533,6 +531,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_unplugged(seed, cuts, s);
     draw_breaks_of_reader(seed, cuts, s);
     draw_lags(seed, cuts, s);
+    draw_others_nics(seed, cuts, s);
     draw_crowd(seed, cuts, s);
     draw_pause(seed, cuts, s);
     draw_writing(seed, cuts, s);

@@ -215,6 +215,39 @@ void draw_lags(uint64_t seed, const Cuts &cuts, Scenario &s)
     }
 }
 
+void draw_others_nics(uint64_t seed, const Cuts &cuts, Scenario &s)
+{
+    Random chance(seed, 118);
+    if ((s.wires != Wires::Rc && s.wires != Wires::Mixed) || !s.relays || s.nics < 2 ||
+        s.lags || s.none_reaches || chance.one_in(3)) {
+        return;
+    }
+    s.profile.reaches_gpus = true;
+    s.gpu_direct           = "auto";
+    s.arena                = kHeavyArena;
+    const auto own = static_cast<unsigned>(chance.between(1, s.nics - 1));
+    for (unsigned p = 0; p < s.processes; ++p) {
+        s.gpu_near[p] = p < s.nodes ? (1u << own) - 1 : ~0u << own;
+    }
+    for (double &rate : s.rates) {
+        rate = static_cast<double>(chance.scaled(20'000'000, 1'000'000'000));
+    }
+    Sayer      say(118'000, cuts, s);
+    const auto rounds = chance.between(4, 14);
+    const bool both   = chance.one_in(2);
+    for (uint64_t i = 0; i < rounds; ++i) {
+        for (unsigned p = 0; p <= (both ? 1u : 0u); ++p) {
+            say(p, Kind::PutZcopy, chance.scaled(64 << 10, 1 << 20), 0);
+            say(p, Kind::Compute, 0, static_cast<Instant>(chance.scaled(
+                                         1000, 20 * uint64_t{kMillisecond})));
+        }
+    }
+    for (unsigned p = s.nodes; p < s.processes; ++p) {
+        say(p, Kind::Compute, 0, static_cast<Instant>(chance.scaled(
+                                     uint64_t{kMillisecond}, 200 * uint64_t{kMillisecond})));
+    }
+}
+
 void draw_crowd(uint64_t seed, const Cuts &cuts, Scenario &s)
 {
     constexpr unsigned kRounds = 300;

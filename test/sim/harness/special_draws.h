@@ -13,6 +13,9 @@ namespace fuselink::sim {
 /** Numbers of actions are below, those of faults from here on. */
 constexpr unsigned kMostNumbers = 4096;
 
+/** Of who has room for many long puts, bytes. */
+constexpr size_t kHeavyArena = 24 << 20;
+
 /** To the end of a script, unless it is left out. */
 void add(const Cuts &cuts, const Action &action, unsigned process, Scenario &s);
 
@@ -42,6 +45,11 @@ void draw_breaks_of_reader(uint64_t seed, const Cuts &cuts, Scenario &s);
 /** In some with RDMA NICs queue pairs of the first program get through late, while it puts:
  *  their wires are good, and all that is on them goes on. */
 void draw_lags(uint64_t seed, const Cuts &cuts, Scenario &s);
+
+/** In some with relays and RDMA NICs these read GPUs' memory, each that of one of a node's two
+ *  GPUs, and the first programs of the nodes put much out of theirs: the GPUs of the others
+ *  are on the way to NICs. */
+void draw_others_nics(uint64_t seed, const Cuts &cuts, Scenario &s);
 
 /** In some over TCP in which nothing happens other programs have the processors for much of
  *  the time, and kernels wait with what they acknowledge, as Linux does. */

@@ -79,8 +79,13 @@ bool ChunkSelector::collect(Transfer &transfer,
         if (!paths_.in_play(path)) {
             continue;
         }
-        bool ready = path.state == Path::State::Ready ||
-                     wireup_.connect(path);
+        bool ready = path.state == Path::State::Ready;
+        if (!ready && wireup_.connect(path)) {
+            ready = true;
+            if (ucs_unlikely(uncopied)) {
+                pump_.pump(); /* copies for it may begin, of which nobody knew */
+            }
+        }
         TxMethod method = ucs_likely(!connection_.failed()) ?
                               methods_.method(transfer, path) :
                               TxMethod::None;
