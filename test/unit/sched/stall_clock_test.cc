@@ -409,6 +409,32 @@ TEST(StallClock, NeverGivesUpAWireThatOthersHear)
     }
 }
 
+/* Others pass where it does not: something keeps it, and it alone, from passing; or its packet
+ * was lost three times, where others lose some, too. */
+TEST(StallClock, WhereSomePacketsAreLostTheKernelTriesFourTimes)
+{
+    for (const bool loses : {false, true}) {
+        Wire wire;
+        wire.view.in_flight = true;
+        wire.view.loses     = loses;
+        wire.look();
+        const auto others_pass = [&] {
+            wire.sent               = wire.view.now;
+            wire.view.peer_done_at  = wire.view.now;
+            wire.view.pair_acked_at = wire.view.now;
+            wire.view.loses         = loses && wire.worst == Health::Fine; /* and no more */
+        };
+        wire.pass(ms(590), ms(1), others_pass);
+        EXPECT_EQ(wire.worst, Health::Suspect);
+        wire.view.retransmits = 2;
+        EXPECT_EQ(wire.pass(ms(10), ms(1), others_pass) != Nanos::max(), !loses);
+        wire.view.retransmits = 3;
+        EXPECT_EQ(wire.pass(ms(10), ms(1), others_pass) != Nanos::max(), !loses);
+        wire.view.retransmits = 4;
+        EXPECT_NE(wire.pass(ms(10), ms(1), others_pass), Nanos::max());
+    }
+}
+
 /* A short queue behind a slow link: many are lost, one after the other. */
 Wire dropping_wire()
 {

@@ -66,6 +66,15 @@ TEST(WireEvidence, KnowsWhereManyAreLost)
     EXPECT_FALSE(wire.drops(Nanos::millis(15400)));
 }
 
+TEST(WireEvidence, KnowsWhereSomeWereLost)
+{
+    WireEvidence wire;
+    EXPECT_FALSE(wire.loses(Nanos::millis(1000)));
+    wire.lost(1, Nanos::millis(1000));
+    EXPECT_TRUE(wire.loses(Nanos::millis(2900)));
+    EXPECT_FALSE(wire.loses(Nanos::millis(3000)));
+}
+
 /* One at a time tries a silent wire; all may use another. */
 TEST(WireEvidence, IsTriedNowAndThen)
 {

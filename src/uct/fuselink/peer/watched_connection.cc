@@ -43,6 +43,7 @@ WatchedConnection::stall_view(std::span<const WatchedConnection> all,
     view.program_at = std::max(view.program_at, program_at);
     if (wire != nullptr) { /* its own were earlier than what counts */
         view.drops         = wires.drops(*wire, now);
+        view.loses         = wires.loses(*wire, now);
         view.pair_acked_at = std::max(view.pair_acked_at, wires.heard_at(*wire, now));
         view.pair_sent_at  = wire->sent_at;
     }

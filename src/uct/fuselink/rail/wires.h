@@ -110,6 +110,11 @@ public:
             news_->drops(wire.place, now.count());
         }
     }
+    /** This process has lost some there, not long ago. */
+    bool loses(const Wire &wire, sched::Nanos now) const
+    {
+        return wire.evidence.loses(now);
+    }
     /** By what any process of the node has lost, it drops packets all the time. */
     bool drops(const Wire &wire, sched::Nanos now) const
     {

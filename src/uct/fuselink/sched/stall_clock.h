@@ -28,6 +28,7 @@ struct StallView {
     unsigned probes = 0;        /* of a shut window, not answered yet */
     bool     carrier = true;    /* of the NIC here */
     bool     drops   = false;   /* packets, all the time, as was found out before */
+    bool     loses   = false;   /* some, not long ago */
     bool     first   = false;   /* nothing that it has sent was ever acknowledged, or others of
                                    its NIC are so new */
     Nanos    rested;            /* nothing was under way for so long before that */
@@ -85,7 +86,9 @@ struct StallView {
  *   something was, the wire was good, and a packet was lost or the wire fell silent a
  *   little later: Dead if all of this holds once more from then on; or after two
  *   time-outs of the kernel's in a row (0.6 s), as something in between keeps this very
- *   connection from passing.
+ *   connection from passing; or after four (3 s) if packets of others were lost there not
+ *   long ago: of a job's first bursts the same packet may be lost three times, before it is
+ *   known that they are dropped all the time.
  * - Where packets are dropped all the time two are soon lost one after the other, of any
  *   connection: Dead after two time-outs only if none has heard anything for as long, and
  *   after six (12.6 s) else.
@@ -111,7 +114,7 @@ public:
     static constexpr Nanos kMostStep   = Nanos::millis(8);
     static constexpr int64_t kRested   = 3; /* times a rest that was longer than that */
     /* Two time-outs of a kernel's last so long, and these many. */
-    static constexpr unsigned kTwo = 2, kMany = 6;
+    static constexpr unsigned kTwo = 2, kFour = 4, kMany = 6;
     static constexpr Nanos    kTwoTake = Nanos::millis(600);
     /* Between two questions for room, each of which is answered. */
     static constexpr Nanos kRare       = Nanos::millis(1200);
@@ -152,6 +155,7 @@ public:
         wire_.note_second(std::max(late, view.pair_sent_at), view.pair_acked_at,
                           view.tick);
         drops_ = drops_ || view.drops;
+        loses_ = loses_ || view.loses;
         note_program(view);
         return judge(view);
     }
@@ -210,6 +214,7 @@ private:
         rested_ = waits_ ? Nanos() : own_.from - heard;
         waits_  = true;
         drops_  = false;
+        loses_  = false;
         from_   = Nanos();
         runs_   = Nanos();
     }
@@ -261,7 +266,7 @@ private:
         if (!drops_) {
             /* The program may have stopped to run since it was seen to. */
             return std::max(wire_.from, view.pair_acked_at) < own_.from + half ||
-                   view.retransmits >= kTwo ||
+                   view.retransmits >= (loses_ ? kFour : kTwo) ||
                    is_long(wire_, view, view.program_at >= wire_.from + half ?
                                             wait : longest(view));
         }
@@ -302,6 +307,7 @@ private:
     bool    waits_  = false;
     Nanos   rested_;
     bool    drops_  = false; /* the wire, since own_.from at least once */
+    bool    loses_  = false; /* the same */
     Nanos   last_look_;
     Silence own_;        /* of the connection; */
     Silence wire_;       /* of all between the two NICs, since own_.from or later */

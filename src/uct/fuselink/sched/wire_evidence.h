@@ -47,6 +47,11 @@ public:
     /** It drops packets all the time, as behind a short queue: a few that are lost
      *  together say nothing. */
     bool drops(Nanos now) const noexcept { return losses_at(now) >= kManyLosses; }
+    /** Some were lost, not long ago. */
+    bool loses(Nanos now) const noexcept
+    {
+        return losses_ != 0 && now - lost_at_ < kLately;
+    }
 
     /** Of those who would try whether a silent wire carries again one may, now and then:
      *  until the next may, nobody waits for an answer (kTry). */
@@ -64,6 +69,7 @@ public:
     Nanos heard_at() const noexcept { return heard_at_; }
 
 private:
+    static constexpr Nanos    kLately     = Nanos::seconds(2);
     static constexpr uint64_t kManyLosses = 8, kMostLosses = 24;
 
     /* After so long each. */
