@@ -507,15 +507,20 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     }
 }
 
-/* A lane moves without proof. Where others are acknowledged over the wire it waits for the
- * kernel, which sends again what was lost: what it has sent may be behind what others have,
- * in a queue that it did not know. */
+/* A lane moves without proof. Where others were acknowledged over the wire not so long ago it
+ * waits for the kernel, which sends again what was lost: what it has sent may be behind what
+ * others have, in a queue that it did not know. */
 bool SilenceWatch::is_useless(const Stream &lane, const sched::StallView &view)
 {
-    const sched::Nanos silence = lane.watch->clock.silence();
-    const bool         works   = view.pair_acked_at >= view.now - silence / 2;
-    return silence > std::max(sched::StallClock::longest(view),
-                              works ? sched::StallClock::kTwoTake : sched::Nanos());
+    using sched::StallClock;
+    const StallClock  &clock   = lane.watch->clock;
+    const sched::Nanos longest = StallClock::longest(view);
+    if (clock.wire_silence() > longest) {
+        return true; /* and the lane's own is no shorter */
+    }
+    return clock.silence() > std::max(longest, view.loses || view.drops ?
+                                                   StallClock::kFourTake :
+                                                   StallClock::kTwoTake);
 }
 
 /* Only what was asked, or ends by itself, can be silent. */

@@ -115,7 +115,7 @@ public:
     static constexpr int64_t kRested   = 3; /* times a rest that was longer than that */
     /* Two time-outs of a kernel's last so long, and these many. */
     static constexpr unsigned kTwo = 2, kFour = 4, kMany = 6;
-    static constexpr Nanos    kTwoTake = Nanos::millis(600);
+    static constexpr Nanos    kTwoTake = Nanos::millis(600), kFourTake = Nanos::seconds(3);
     /* Between two questions for room, each of which is answered. */
     static constexpr Nanos kRare       = Nanos::millis(1200);
 
@@ -162,6 +162,9 @@ public:
 
     /** How long it has been silent, as far as somebody looked. */
     Nanos silence() const noexcept { return waits_ ? own_.lasts : Nanos(); }
+
+    /** The same of all between the two NICs, of that time. */
+    Nanos wire_silence() const noexcept { return waits_ ? wire_.lasts : Nanos(); }
 
     /** For so long before what it waits for nothing was under way: round trips that were
      *  measured before the rest say little of the queues that it meets now. */
