@@ -23,6 +23,23 @@ TEST(StreamWatch, ItsKernelIsAskedWhenNothingEndsForAWhile)
     EXPECT_TRUE(watch.note(true, 1, ms(140)));
 }
 
+/* What was sent again counts as lost when something is acknowledged since. */
+TEST(StreamWatch, CountsWhatPasses)
+{
+    StreamWatch watch;
+    StreamState state;
+    state.mss   = 1000;
+    state.acked = 10'000;
+    EXPECT_EQ(watch.take(state, ms(100)).packets, 10u);
+    state.resent = 2'500;
+    EXPECT_EQ(watch.take(state, ms(110)).lost, 0u);
+    state.acked = 14'000;
+    const StreamWatch::Passed passed = watch.take(state, ms(120));
+    EXPECT_EQ(passed.packets, 4u);
+    EXPECT_EQ(passed.lost, 3u);
+    EXPECT_EQ(watch.take(state, ms(130)).packets, 0u);
+}
+
 /* What ends shows that its wire carries. */
 TEST(StreamWatch, HearsWhatEnds)
 {

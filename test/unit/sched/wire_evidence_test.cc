@@ -55,22 +55,40 @@ TEST(WireEvidence, KnowsWhereManyAreLost)
     WireEvidence wire;
     EXPECT_FALSE(wire.drops(Nanos::millis(1000)));
     for (int64_t i = 0; i < 40; ++i) { /* four a second: now and then */
-        wire.lost(1, Nanos::millis(1000 + 250 * i));
+        wire.passed(20, 1, Nanos::millis(1000 + 250 * i));
         ASSERT_FALSE(wire.drops(Nanos::millis(1000 + 250 * i)));
     }
     for (int64_t i = 0; i < 20; ++i) {
-        wire.lost(1, Nanos::millis(12000 + 20 * i));
+        wire.passed(20, 1, Nanos::millis(12000 + 20 * i));
     }
     EXPECT_TRUE(wire.drops(Nanos::millis(12400)));
     EXPECT_TRUE(wire.drops(Nanos::millis(13000)));
     EXPECT_FALSE(wire.drops(Nanos::millis(15400)));
 }
 
+/* Few pass, as in the first second of a job on a slow link, and many of these are lost. */
+TEST(WireEvidence, KnowsWhereManyOfFewAreLost)
+{
+    WireEvidence wire;
+    for (int64_t i = 0; i < 3; ++i) {
+        ASSERT_FALSE(wire.drops(Nanos::millis(1000 + 100 * i)));
+        wire.passed(5, 1, Nanos::millis(1000 + 100 * i));
+    }
+    EXPECT_TRUE(wire.drops(Nanos::millis(1200)));
+    EXPECT_FALSE(wire.drops(Nanos::millis(2200)));
+
+    WireEvidence busy; /* as many of more */
+    for (int64_t i = 0; i < 3; ++i) {
+        busy.passed(50, 1, Nanos::millis(1000 + 100 * i));
+    }
+    EXPECT_FALSE(busy.drops(Nanos::millis(1200)));
+}
+
 TEST(WireEvidence, KnowsWhereSomeWereLost)
 {
     WireEvidence wire;
     EXPECT_FALSE(wire.loses(Nanos::millis(1000)));
-    wire.lost(1, Nanos::millis(1000));
+    wire.passed(20, 1, Nanos::millis(1000));
     EXPECT_TRUE(wire.loses(Nanos::millis(2900)));
     EXPECT_FALSE(wire.loses(Nanos::millis(3000)));
 }

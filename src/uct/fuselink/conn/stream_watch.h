@@ -53,19 +53,26 @@ struct StreamWatch {
         acked_at  = std::max(acked_at, now - state.since_ack);
         looked_at = now;
     }
-    /** What it says. Returns the packets that were lost, as far as that is known: what
-     *  was sent once more, and something was acknowledged since. */
-    uint64_t take(const StreamState &state, sched::Nanos now)
+    struct Passed {
+        uint64_t packets = 0; /* acknowledged, about */
+        uint64_t lost    = 0; /* as far as that is known: sent once more, and something was
+                                 acknowledged since */
+    };
+    /** What it says. Returns what has passed since the last time. */
+    Passed take(const StreamState &state, sched::Nanos now)
     {
         hear(state, now);
         if (state.acked == acked_) {
-            return 0;
+            return {};
         }
-        const uint64_t bytes = state.resent - std::min(state.resent, resent_);
-        const uint64_t mss   = std::max(state.mss, 1u);
+        const uint64_t mss     = std::max(state.mss, 1u);
+        auto           packets = [mss](uint64_t is, uint64_t was) {
+            return (is - std::min(is, was) + mss - 1) / mss;
+        };
+        const Passed passed{packets(state.acked, acked_), packets(state.resent, resent_)};
         acked_  = state.acked;
         resent_ = state.resent;
-        return (bytes + mss - 1) / mss;
+        return passed;
     }
     /** The last that is known to have come of the other side, over this wire or another. */
     sched::Nanos heard_at() const { return std::max(acked_at, done_at); }

@@ -118,10 +118,10 @@ void SilenceWatch::ask(Stream &stream, sched::Nanos now)
         stream.asked = false;
         return;
     }
-    const uint64_t lost = watch.take(stream.state, now);
+    const StreamWatch::Passed passed = watch.take(stream.state, now);
     if (stream.wire != nullptr) {
-        if (ucs_unlikely(lost != 0)) {
-            rails_.wires().lost(*stream.wire, lost, now);
+        if (passed.packets != 0) {
+            rails_.wires().passed(*stream.wire, passed.packets, passed.lost, now);
         }
         rails_.wires().heard(*stream.wire, watch.acked_at);
         if (stream.state.segments != 0) {

@@ -102,11 +102,11 @@ public:
             }
         }
     }
-    /** So many packets were lost there. */
-    void lost(Wire &wire, uint64_t packets, sched::Nanos now)
+    /** So many packets were acknowledged there, and so many lost. */
+    void passed(Wire &wire, uint64_t packets, uint64_t lost, sched::Nanos now)
     {
-        wire.evidence.lost(packets, now);
-        if (news_ && wire.evidence.drops(now)) {
+        wire.evidence.passed(packets, lost, now);
+        if (lost != 0 && news_ && wire.evidence.drops(now)) {
             news_->drops(wire.place, now.count());
         }
     }

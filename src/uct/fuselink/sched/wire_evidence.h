@@ -38,15 +38,27 @@ public:
         found_at_         = is_new ? now : found_at_;
         return is_new;
     }
-    /** So many packets were lost: what was sent after them has arrived. */
-    void lost(uint64_t packets, Nanos now) noexcept
+    /** So many packets were acknowledged, and so many were lost: what was sent after them
+     *  has arrived. */
+    void passed(uint64_t packets, uint64_t lost, Nanos now) noexcept
     {
-        losses_  = std::min(losses_at(now) + packets, kMostLosses);
-        lost_at_ = now;
+        const double left = left_of_recent(now);
+        recent_           = recent_ * left + static_cast<double>(packets);
+        recent_lost_      = recent_lost_ * left + static_cast<double>(lost);
+        recent_at_        = now;
+        if (lost != 0) {
+            losses_  = std::min(losses_at(now) + lost, kMostLosses);
+            lost_at_ = now;
+        }
     }
     /** It drops packets all the time, as behind a short queue: a few that are lost
-     *  together say nothing. */
-    bool drops(Nanos now) const noexcept { return losses_at(now) >= kManyLosses; }
+     *  together say nothing, unless little has passed. */
+    bool drops(Nanos now) const noexcept
+    {
+        return losses_at(now) >= kManyLosses ||
+               (recent_lost_ * left_of_recent(now) >= kSomeLosses &&
+                recent_lost_ >= recent_ * kOften);
+    }
     /** Some were lost, not long ago. */
     bool loses(Nanos now) const noexcept
     {
@@ -71,6 +83,8 @@ public:
 private:
     static constexpr Nanos    kLately     = Nanos::seconds(2);
     static constexpr uint64_t kManyLosses = 8, kMostLosses = 24;
+    /* In about a second, and of what passes. */
+    static constexpr double   kSomeLosses = 2, kOften = 0.1;
 
     /* After so long each. */
     static constexpr Nanos kForgotten = Nanos::millis(125);
@@ -81,12 +95,21 @@ private:
         return losses_ - std::min(losses_, gone);
     }
 
+    /* Half of what was counted is forgotten in a second. */
+    double left_of_recent(Nanos now) const noexcept
+    {
+        const double seconds = std::max(now - recent_at_, Nanos()).as_seconds();
+        return 1 / (1 + seconds);
+    }
+
     Nanos heard_at_;     /* 0: never */
     Nanos silent_since_; /* 0: it is not known to be */
     Nanos found_at_;     /* that it is, the last time */
     Nanos tried_at_;     /* the last try that was allowed */
     Nanos lost_at_;
     uint64_t losses_ = 0; /* by then */
+    double   recent_ = 0, recent_lost_ = 0; /* packets */
+    Nanos    recent_at_;
 };
 
 } // namespace fuselink::sched
