@@ -37,7 +37,12 @@ TEST(StreamWatch, CountsWhatPasses)
     const StreamWatch::Passed passed = watch.take(state, ms(120));
     EXPECT_EQ(passed.packets, 4u);
     EXPECT_EQ(passed.lost, 3u);
+    EXPECT_EQ(passed.since, ms(110));
     EXPECT_EQ(watch.take(state, ms(130)).packets, 0u);
+    state.resent  = 7'500; /* five, of which three were there */
+    state.in_vain = 3;
+    state.acked   = 15'000;
+    EXPECT_EQ(watch.take(state, ms(140)).lost, 2u);
 }
 
 /* What ends shows that its wire carries. */

@@ -65,9 +65,9 @@ TEST_F(WiresTest, NotIfSomethingHasComeSince)
 TEST_F(WiresTest, WhereOneLosesMuchAllKnow)
 {
     EXPECT_FALSE(other.drops(of_other, at(0)));
-    one.passed(of_one, 100, 3, at(0));
+    one.passed(of_one, 100, 3, at(0), at(0));
     EXPECT_FALSE(other.drops(of_other, at(0)));
-    one.passed(of_one, 100, 9, at(1));
+    one.passed(of_one, 100, 9, at(0), at(1));
     EXPECT_TRUE(one.drops(of_one, at(1)));
     EXPECT_TRUE(other.drops(of_other, at(2)));
     EXPECT_FALSE(other.drops(of_other, at(1100)));

@@ -55,11 +55,11 @@ TEST(WireEvidence, KnowsWhereManyAreLost)
     WireEvidence wire;
     EXPECT_FALSE(wire.drops(Nanos::millis(1000)));
     for (int64_t i = 0; i < 40; ++i) { /* four a second: now and then */
-        wire.passed(20, 1, Nanos::millis(1000 + 250 * i));
+        wire.passed(20, 1, Nanos(1), Nanos::millis(1000 + 250 * i));
         ASSERT_FALSE(wire.drops(Nanos::millis(1000 + 250 * i)));
     }
     for (int64_t i = 0; i < 20; ++i) {
-        wire.passed(20, 1, Nanos::millis(12000 + 20 * i));
+        wire.passed(20, 1, Nanos(1), Nanos::millis(12000 + 20 * i));
     }
     EXPECT_TRUE(wire.drops(Nanos::millis(12400)));
     EXPECT_TRUE(wire.drops(Nanos::millis(13000)));
@@ -72,23 +72,38 @@ TEST(WireEvidence, KnowsWhereManyOfFewAreLost)
     WireEvidence wire;
     for (int64_t i = 0; i < 3; ++i) {
         ASSERT_FALSE(wire.drops(Nanos::millis(1000 + 100 * i)));
-        wire.passed(5, 1, Nanos::millis(1000 + 100 * i));
+        wire.passed(5, 1, Nanos(1), Nanos::millis(1000 + 100 * i));
     }
     EXPECT_TRUE(wire.drops(Nanos::millis(1200)));
     EXPECT_FALSE(wire.drops(Nanos::millis(2200)));
 
     WireEvidence busy; /* as many of more */
     for (int64_t i = 0; i < 3; ++i) {
-        busy.passed(50, 1, Nanos::millis(1000 + 100 * i));
+        busy.passed(50, 1, Nanos(1), Nanos::millis(1000 + 100 * i));
     }
     EXPECT_FALSE(busy.drops(Nanos::millis(1200)));
+}
+
+/* What was lost as a cable was out is lost at once, and says nothing of what comes then. */
+TEST(WireEvidence, LossesInASilenceDoNotCount)
+{
+    WireEvidence wire;
+    wire.passed(1000, 0, Nanos::millis(900), Nanos::millis(1000));
+    wire.note_gap(Nanos::millis(1150));
+    wire.note_gap(Nanos::millis(1700));
+    wire.passed(60, 30, Nanos::millis(1000), Nanos::millis(1720));
+    wire.passed(10, 9, Nanos::millis(1690), Nanos::millis(1730));
+    EXPECT_FALSE(wire.drops(Nanos::millis(1730)));
+    EXPECT_FALSE(wire.loses(Nanos::millis(1730)));
+    wire.passed(10, 9, Nanos::millis(1720), Nanos::millis(1740)); /* that was lost since */
+    EXPECT_TRUE(wire.drops(Nanos::millis(1740)));
 }
 
 TEST(WireEvidence, KnowsWhereSomeWereLost)
 {
     WireEvidence wire;
     EXPECT_FALSE(wire.loses(Nanos::millis(1000)));
-    wire.passed(20, 1, Nanos::millis(1000));
+    wire.passed(20, 1, Nanos(1), Nanos::millis(1000));
     EXPECT_TRUE(wire.loses(Nanos::millis(2900)));
     EXPECT_FALSE(wire.loses(Nanos::millis(3000)));
 }

@@ -54,6 +54,7 @@ struct StreamWatch {
         looked_at = now;
     }
     struct Passed {
+        sched::Nanos since;   /* the last time that its kernel had heard of the other */
         uint64_t packets = 0; /* acknowledged, about */
         uint64_t lost    = 0; /* as far as that is known: sent once more, and something was
                                  acknowledged since */
@@ -61,6 +62,7 @@ struct StreamWatch {
     /** What it says. Returns what has passed since the last time. */
     Passed take(const StreamState &state, sched::Nanos now)
     {
+        const sched::Nanos since = acked_at;
         hear(state, now);
         if (state.acked == acked_) {
             return {};
@@ -69,9 +71,13 @@ struct StreamWatch {
         auto           packets = [mss](uint64_t is, uint64_t was) {
             return (is - std::min(is, was) + mss - 1) / mss;
         };
-        const Passed passed{packets(state.acked, acked_), packets(state.resent, resent_)};
-        acked_  = state.acked;
-        resent_ = state.resent;
+        const uint64_t resent  = packets(state.resent, resent_);
+        const uint64_t in_vain = state.in_vain - std::min(state.in_vain, in_vain_);
+        const Passed   passed{since, packets(state.acked, acked_),
+                            resent - std::min(resent, in_vain)};
+        acked_   = state.acked;
+        resent_  = state.resent;
+        in_vain_ = state.in_vain;
         return passed;
     }
     /** The last that is known to have come of the other side, over this wire or another. */
@@ -92,7 +98,8 @@ struct StreamWatch {
 
 private:
     uint64_t done_ = 0;
-    uint64_t acked_ = 0, resent_ = 0; /* bytes, as its kernel said */
+    uint64_t acked_ = 0, resent_ = 0; /* bytes, as its kernel said, */
+    uint32_t in_vain_ = 0;            /* and packets */
 };
 
 } // namespace fuselink

@@ -42,8 +42,10 @@ struct StreamState {
     uint64_t     acked = 0;
     /** Bytes that have come since the beginning. */
     uint64_t     received = 0;
-    /** Bytes that were sent once more, since the beginning. */
+    /** Bytes that were sent once more, since the beginning, and packets of them of which
+     *  the other kernel said that they were there. */
     uint64_t     resent = 0;
+    uint32_t     in_vain = 0;
     /** Packets that have come since the beginning, with data or without. */
     uint32_t     packets = 0;
 

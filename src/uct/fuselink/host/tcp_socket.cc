@@ -106,6 +106,7 @@ bool look(int fd, StreamState &state)
     state.acked          = info.tcpi_bytes_acked;
     state.received       = info.tcpi_bytes_received;
     state.resent         = info.tcpi_bytes_retrans;
+    state.in_vain        = info.tcpi_dsack_dups;
     state.packets        = info.tcpi_segs_in;
     state.retransmits    = info.tcpi_retransmits;
     state.backoff        = info.tcpi_backoff;

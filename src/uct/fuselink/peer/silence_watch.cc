@@ -120,8 +120,10 @@ void SilenceWatch::ask(Stream &stream, sched::Nanos now)
     }
     const StreamWatch::Passed passed = watch.take(stream.state, now);
     if (stream.wire != nullptr) {
+        rails_.wires().note_gap(*stream.wire, now);
         if (passed.packets != 0) {
-            rails_.wires().passed(*stream.wire, passed.packets, passed.lost, now);
+            rails_.wires().passed(*stream.wire, passed.packets, passed.lost, passed.since,
+                                  now);
         }
         rails_.wires().heard(*stream.wire, watch.acked_at);
         if (stream.state.segments != 0) {

@@ -102,10 +102,18 @@ public:
             }
         }
     }
-    /** So many packets were acknowledged there, and so many lost. */
-    void passed(Wire &wire, uint64_t packets, uint64_t lost, sched::Nanos now)
+    /** Something waits there: nobody of the node may have heard anything for a while. */
+    void note_gap(Wire &wire, sched::Nanos now)
     {
-        wire.evidence.passed(packets, lost, now);
+        if (now - heard_at(wire, now) >= kGap) {
+            wire.evidence.note_gap(now);
+        }
+    }
+    /** So many packets were acknowledged there, and so many lost, since `since`. */
+    void passed(Wire &wire, uint64_t packets, uint64_t lost, sched::Nanos since,
+                sched::Nanos now)
+    {
+        wire.evidence.passed(packets, lost, since, now);
         if (lost != 0 && news_ && wire.evidence.drops(now)) {
             news_->drops(wire.place, now.count());
         }
@@ -232,6 +240,9 @@ private:
     static constexpr sched::Nanos kShare = sched::Nanos::millis(1);
     /* and what was told long ago is no news. */
     static constexpr sched::Nanos kNews  = sched::Nanos::millis(500);
+
+    /* What is lost in a silence of so long says nothing of other times. */
+    static constexpr sched::Nanos kGap = sched::Nanos::millis(100);
 
     /* As long as a process itself remembers what it lost, about. */
     static constexpr sched::Nanos kDrops = sched::Nanos::seconds(1);

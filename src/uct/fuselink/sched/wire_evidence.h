@@ -38,10 +38,13 @@ public:
         found_at_         = is_new ? now : found_at_;
         return is_new;
     }
-    /** So many packets were acknowledged, and so many were lost: what was sent after them
-     *  has arrived. */
-    void passed(uint64_t packets, uint64_t lost, Nanos now) noexcept
+    /** Nobody has heard anything for a while. */
+    void note_gap(Nanos now) noexcept { gap_at_ = now; }
+    /** So many packets were acknowledged since `since`, and so many were lost: what was sent
+     *  after them has arrived. What was lost as the wire carried nothing at all is not counted. */
+    void passed(uint64_t packets, uint64_t lost, Nanos since, Nanos now) noexcept
     {
+        lost              = since >= gap_at_ ? lost : 0;
         const double left = left_of_recent(now);
         recent_           = recent_ * left + static_cast<double>(packets);
         recent_lost_      = recent_lost_ * left + static_cast<double>(lost);
@@ -107,6 +110,7 @@ private:
     Nanos found_at_;     /* that it is, the last time */
     Nanos tried_at_;     /* the last try that was allowed */
     Nanos lost_at_;
+    Nanos gap_at_;       /* the last moment of a long silence, of which losses say nothing */
     uint64_t losses_ = 0; /* by then */
     double   recent_ = 0, recent_lost_ = 0; /* packets */
     Nanos    recent_at_;
