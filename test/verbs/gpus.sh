@@ -101,11 +101,13 @@ by_others_nics() {
         { echo "$output"; return 1; }
     awk '
         $1 ~ /^rc_verbs/ { sent += $4 }
-        $1 == "own" && $2 == "link" { copied += $3 }
-        /^ *other GPUs.* NICs/ { near += $4 }
+        $1 == "own" && $2 == "link" { copied += $3 + $5 }
+        /^ *other GPUs.* NICs/ { out += $4; in_ += $6 }
         END {
-            print sent " MB sent, " copied " over the host, " near " by other GPUs"
-            exit !(sent > 2 && copied <= 0.2 * sent && near >= 0.15 * sent)
+            print sent " MB sent, " copied " over the host, " out " by other GPUs\047 NICs, " \
+                in_ " to other GPUs"
+            exit !(sent > 2 && copied <= 0.2 * sent && out >= 0.15 * sent &&
+                   in_ >= 0.15 * sent)
         }
     ' <<<"$output" || { echo "$output"; return 1; }
 }

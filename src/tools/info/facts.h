@@ -33,8 +33,9 @@ struct Facts {
         bool        by_ip    = false; /* the kernel moves its data: no RDMA */
         bool        by_messages = false; /* bulk data, for lack of puts */
         bool        reads    = false; /* the NIC reads a peer's memory */
-        std::string no_gpu_direct; /* why it cannot read that of GPUs; empty:
-                                      it could */
+        std::string no_gpu_direct; /* why it does not read that of GPUs; empty:
+                                      it does, */
+        bool        far_gpus = false; /* also where other rails are nearer */
         /* The load board's word on other processes, now. */
         unsigned    users     = 0;
         uint64_t    in_flight = 0;

@@ -56,7 +56,7 @@ void add_settings(const Transport &transport, Facts &facts)
 }
 
 /* Why UCX cannot let the NIC read memory of GPUs; empty if it can. */
-std::string no_gpu_direct(const Rail &rail)
+std::string no_gpu_direct(const Rail &rail, const NicMemory &nics)
 {
     if (rail.by_messages()) {
         return "bulk data goes by messages, which the CPU writes";
@@ -65,7 +65,9 @@ std::string no_gpu_direct(const Rail &rail)
         return "the kernel sends from and receives to the host's memory";
     }
     if (rail.control().md().takes_gpu_memory()) {
-        return {};
+        return nics.any_for_gpus() ? "" : 
+                   "UCX_FUSELINK_GPU_DIRECT or UCX_FUSELINK_GPU_COPIES is n, or UCX has no "
+                   "cuda_copy";
     }
     for (const char *module : {"/sys/module/nvidia_peermem",
                                "/sys/kernel/mm/memory_peers/nv_mem"}) {
@@ -95,7 +97,8 @@ void add_rails(const Engine &engine, Facts &facts)
         one.by_ip       = rail->traits().routed_by_ip;
         one.by_messages = rail->by_messages();
         one.reads       = rail->reads();
-        one.no_gpu_direct = no_gpu_direct(*rail);
+        one.no_gpu_direct = no_gpu_direct(*rail, engine.nics());
+        one.far_gpus    = engine.nics().far_for_gpus();
         facts.rails.push_back(std::move(one));
     }
 }

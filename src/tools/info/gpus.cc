@@ -1,5 +1,5 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
-#include "facts.h"
+#include "show_gpus.h"
 
 #include <algorithm>
 
@@ -30,6 +30,16 @@ std::optional<size_t> Facts::Gpus::cuda_number(size_t gpu) const
         return std::nullopt;
     }
     return static_cast<size_t>(at - visible.gpus.begin());
+}
+
+const char *used_way(const topology::NicPath &path, const Facts::Rail &rail)
+{
+    using Way = topology::NicPath::Way;
+    if (!rail.no_gpu_direct.empty()) {
+        return "host";
+    }
+    return path.way == Way::Direct || rail.far_gpus ? "direct" :
+           path.way == Way::Relay                   ? "relay" : "host";
 }
 
 } // namespace fuselink::info

@@ -9,6 +9,9 @@
 
 namespace fuselink::info {
 
+/** The way between the GPU's memory and the rail that is taken: direct, relay, or host. */
+const char *used_way(const topology::NicPath &path, const Facts::Rail &rail);
+
 /** What is between GPUs and rails, and which ways GPU memory would go, as tables. */
 std::string show_gpus_text(const Facts &facts);
 

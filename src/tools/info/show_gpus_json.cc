@@ -44,6 +44,7 @@ void add_paths(Json &json, const Facts &facts, size_t gpu)
         json.begin_object();
         json.field("rail", facts.rails[facts.gpus.rail_of(path.nic)].port);
         json.field("way", topology::name(path.way));
+        json.field("used", used_way(path, facts.rails[facts.gpus.rail_of(path.nic)]));
         add_connection(json, "connection", path.connection);
         rate_or_null(json, "bytes_per_second", path.rate);
         json.key("relays").begin_array();

@@ -71,14 +71,16 @@ std::string matrix(const Facts &facts)
            "between NUMA nodes. -: unknown.\n";
 }
 
-std::string way(const topology::NicPath &path)
+/* What is done, not what would be the shortest way. */
+std::string way(const topology::NicPath &path, const Facts::Rail &rail)
 {
-    using Way        = topology::NicPath::Way;
-    std::string text = path.way == Way::Relay ?
-                           "by " + gpu_name(path.relays[0].gpu) :
-                           topology::name(path.way);
-    return path.best_rate() > 0 ? text + " " + megabytes(path.best_rate()) :
-                                  text;
+    std::string text = used_way(path, rail);
+    const bool  relayed = text == "relay";
+    if (relayed) {
+        text = "by " + gpu_name(path.relays[0].gpu);
+    }
+    const double rate = relayed ? path.best_rate() : path.rate;
+    return rate > 0 ? text + " " + megabytes(rate) : text;
 }
 
 std::string paths(const Facts &facts)
@@ -93,8 +95,9 @@ std::string paths(const Facts &facts)
         auto                     ranked = facts.gpus.paths(i);
         row[0]                          = gpu_name(i);
         for (size_t rank = 0; rank < ranked.size(); ++rank) {
-            row[1 + facts.gpus.rail_of(ranked[rank].nic)] =
-                std::to_string(rank + 1) + ". " + way(ranked[rank]);
+            const size_t rail = facts.gpus.rail_of(ranked[rank].nic);
+            row[1 + rail] = std::to_string(rank + 1) + ". " +
+                            way(ranked[rank], facts.rails[rail]);
         }
         if (!ranked.empty()) {
             table.add(std::move(row));
@@ -103,21 +106,21 @@ std::string paths(const Facts &facts)
     return table.empty() ? "" :
            "\nWays of GPU memory to the rails, by rank, with the MB/s of the "
            "slowest part known:\n" + table.text("  ") +
-               "direct: no rail is nearer. by GPUn: it is nearer to the rail, "
-               "and NVLink leads there.\nfar: other rails are nearer, and no "
-               "GPU with NVLink is nearer to this one.\n";
+               "direct: the NIC reads and writes the GPU's memory. by GPUn: the same with "
+               "slots of GPUn, to\nwhich NVLink leads, if its process lends them. host: "
+               "copied to and from the host's memory, over\nthe GPU's own link or those of "
+               "other GPUs that are lent.\n";
 }
 
-/* Which rails could do without copies, and why the others cannot: a line for each
- * reason. */
+/* Why rails cannot do without copies: a line for each reason. */
 std::string copies(const Facts &facts)
 {
     std::vector<std::pair<std::string, std::string>> reasons; /* and rails */
     for (const auto &rail : facts.rails) {
-        const std::string why = rail.no_gpu_direct.empty() ?
-                                    "it could be registered for them, which "
-                                    "fuselink does not do yet" :
-                                    rail.no_gpu_direct;
+        const std::string &why = rail.no_gpu_direct;
+        if (why.empty()) {
+            continue;
+        }
         auto at = std::find_if(reasons.begin(), reasons.end(),
                                [&](const auto &one) { return one.first == why; });
         if (at == reasons.end()) {

@@ -157,6 +157,8 @@ void add_gpu_links(const std::vector<std::shared_ptr<const RelayRegistry>> &regi
                                   .needed     = lender->needed,
                                   .out        = lender->out,
                                   .in         = lender->in,
+                                  .nics_out   = lender->nics_out,
+                                  .nics_in    = lender->nics_in,
                                   .users      = {}};
             for (const auto &use : lender->uses) {
                 const std::string pid = use.who.in_own_space() ?

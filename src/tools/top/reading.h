@@ -76,7 +76,8 @@ struct Reading {
         std::string gpu; /* its UUID */
         uint32_t    slots = 0, slot_bytes = 0; /* 0 slots: when somebody asks */
         bool        needed = false; /* by the lender's own program */
-        uint64_t    out = 0, in = 0; /* bytes copied for others */
+        uint64_t    out = 0, in = 0; /* bytes copied for others, */
+        uint64_t    nics_out = 0, nics_in = 0; /* and moved by NICs beside the GPU */
         std::vector<User> users;
     };
 

@@ -91,6 +91,9 @@ void add_gpu_link(Json &json, const Reading::GpuLink &link, const Traffic::Link 
     json.field("needed", link.needed);
     json.field("out_bytes", link.out).field("in_bytes", link.in);
     json.field("out_bytes_per_second", rate.out).field("in_bytes_per_second", rate.in);
+    json.field("nics_out_bytes", link.nics_out).field("nics_in_bytes", link.nics_in);
+    json.field("nics_out_bytes_per_second", rate.nics_out);
+    json.field("nics_in_bytes_per_second", rate.nics_in);
     json.key("users").begin_array();
     for (const auto &user : link.users) {
         json.begin_object().field("who", user.who).field("hopping", user.hopping);

@@ -205,6 +205,11 @@ std::string show_prometheus(const Reading &reading)
                "processes than the GPU's own.");
     gpu_links(out, reading, "out", [](const Reading::GpuLink &link) { return link.out; });
     gpu_links(out, reading, "in", [](const Reading::GpuLink &link) { return link.in; });
+    out.metric("fuselink_gpu_nics_bytes_total", "counter",
+               "Bytes that NICs beside a GPU moved through its memory for other "
+               "processes than the GPU's own.");
+    gpu_links(out, reading, "out", [](const Reading::GpuLink &link) { return link.nics_out; });
+    gpu_links(out, reading, "in", [](const Reading::GpuLink &link) { return link.nics_in; });
     return out.text();
 }
 

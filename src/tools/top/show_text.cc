@@ -112,7 +112,7 @@ std::string gpu_links(const Reading &reading, const Traffic &traffic)
 {
     using enum TextTable::Align;
     TextTable table({{"GPU LENT", Left}, {"BY", Left}, {"OUT MB/s"}, {"IN MB/s"},
-                     {"SLOTS"}, {"HOP"}, {"WAIT"}, {"COPIED"}, {"FOR", Left}});
+                     {"BY NICS OUT"}, {"IN"}, {"SLOTS"}, {"HOP"}, {"WAIT"}, {"COPIED"}, {"FOR", Left}});
     for (size_t i = 0; i < reading.gpu_links.size(); ++i) {
         const auto &link = reading.gpu_links[i];
         unsigned    hopping = 0, waiting = 0, copied = 0;
@@ -126,6 +126,8 @@ std::string gpu_links(const Reading &reading, const Traffic &traffic)
         table.add({link.gpu.substr(0, 12), /* tells the GPUs of a node apart */
                    link.program + (link.pid != 0 ? format("[%d]", link.pid) : ""),
                    megabytes(traffic.gpu_links[i].out), megabytes(traffic.gpu_links[i].in),
+                   megabytes(traffic.gpu_links[i].nics_out),
+                   megabytes(traffic.gpu_links[i].nics_in),
                    link.slots == 0 ? "if asked" : std::to_string(link.slots),
                    std::to_string(hopping), std::to_string(waiting), std::to_string(copied),
                    link.needed ? "(needed by its owner) " + users : users});

@@ -101,7 +101,9 @@ Traffic compare(const Reading &before, const Reading &after)
             return static_cast<double>(grown(was, is)) / traffic.seconds;
         };
         traffic.gpu_links.push_back({rate(known ? old->out : 0, link.out),
-                                     rate(known ? old->in : 0, link.in)});
+                                     rate(known ? old->in : 0, link.in),
+                                     rate(known ? old->nics_out : 0, link.nics_out),
+                                     rate(known ? old->nics_in : 0, link.nics_in)});
     }
     for (auto &line : traffic.lines) {
         line.of_speed = line.nic->speed != 0 ?

@@ -33,6 +33,8 @@ struct Traffic {
     struct Link { /* of a GPU that is lent, bytes per second */
         double out = 0;
         double in  = 0;
+        double nics_out = 0; /* of NICs beside it */
+        double nics_in  = 0;
     };
 
     double              seconds = 0;

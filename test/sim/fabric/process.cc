@@ -40,16 +40,26 @@ uint64_t Process::offset(uint64_t address) const
 
 const uint8_t *Process::see(uint64_t address) const
 {
+    world_.count(Count::NearReads, is_mapped(address));
+    return at(address);
+}
+
+uint8_t *Process::at(uint64_t address) const
+{
     if (device_.has(address)) {
         return arena_.get() + offset(address);
     }
-    const Block *block = find_block(address);
-    for (const auto &mapped : mapped_) {
-        world_.count(Count::NearReads, block == mapped.get());
-    }
+    Block *block = find_block(address);
     return block != nullptr ?
                block->bytes.data() + (address - block->range.base()) :
-               reinterpret_cast<const uint8_t *>(address);
+               reinterpret_cast<uint8_t *>(address);
+}
+
+bool Process::is_mapped(uint64_t address) const
+{
+    return std::any_of(mapped_.begin(), mapped_.end(), [&](const auto &block) {
+        return block->range.has(address);
+    });
 }
 
 Process::Block *Process::find_block(uint64_t address) const
@@ -174,14 +184,14 @@ void Process::write(uint64_t address, const void *data, size_t length,
         if (device_.has(address)) {
             world_.count(Count::DirectPuts);
         } else if (!in_arena(address)) {
-            world_.count(Count::SlotPuts);
+            world_.count(is_mapped(address) ? Count::NearWrites : Count::SlotPuts);
         }
     }
     if (in_arena(address)) {
         --spare_[offset(address)];
         ++spare_[offset(address) + length];
     }
-    memcpy(const_cast<uint8_t *>(see(address)), data, length);
+    memcpy(at(address), data, length);
 }
 
 Registration &Process::enter(uint64_t base, size_t length)

@@ -135,7 +135,9 @@ private:
 
     using Blocks = std::vector<std::shared_ptr<Block>>;
 
-    Block *find_block(uint64_t address) const;
+    Block   *find_block(uint64_t address) const;
+    bool     is_mapped(uint64_t address) const;
+    uint8_t *at(uint64_t address) const;
 
     World                   &world_;
     const unsigned           index_, node_;

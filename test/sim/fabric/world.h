@@ -38,7 +38,7 @@ enum class Count : unsigned {
     GpuMessages, GpuPuts, GpuGets, /* from or to memory of a GPU */
     CopiesOut, CopiesIn, CopiesShort, CopiesBetween, AgentRounds, CopiesFailed, /* of GPUs */
     SlotPuts, DirectPuts, /* pieces that NICs write to slots, and to GPUs */
-    NearReads, /* that they read from slots of other processes' GPUs */
+    NearReads, NearWrites, /* that they read from slots of other processes' GPUs, and write there */
     Unplugged, /* cables */
     LateBytes, LateReceived, /* over NICs that had no cable at the start */
     Introduced, /* NICs to hosts that asked for them after that */

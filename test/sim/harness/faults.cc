@@ -503,6 +503,10 @@ std::string Faults::not_calm() const
             return "process " + std::to_string(program->process().index()) +
                    links;
         }
+        if (engine.near().any()) {
+            return "process " + std::to_string(program->process().index()) +
+                   " has slots of another GPU, of which it makes no use";
+        }
         for (const auto &rail : engine.rails()) {
             if (!rail->nic.shared().in_flight.is_zero()) {
                 return "process " + std::to_string(program->process().index()) +

@@ -324,13 +324,14 @@ Attacker::Message Attacker::control(ControlType type, Bytes &script) const
         grant.base   = region.base;
         grant.size   = 4096;
         grant.count  = script.below(8);
+        grant.pool   = script.below(4) == 0 ? script.byte() : 0;
         message      = bytes_of(grant);
         break;
     }
     case ControlType::SlotRecall:
-        return bytes_of(wire::SlotRecall{head, script.byte(), 0});
+        return bytes_of(wire::SlotRecall{head, script.byte(), script.below(3)});
     case ControlType::SlotBack:
-        message = bytes_of(wire::SlotBack{head, script.below(8), 0});
+        message = bytes_of(wire::SlotBack{head, script.below(8), script.below(3)});
         break;
     case ControlType::PathBroken: {
         wire::PathBroken broken{};

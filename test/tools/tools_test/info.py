@@ -219,7 +219,8 @@ def topology_file(hosts):
             if line.startswith("GPU")}
     expect(rows["GPU0"][-8:] == ["X", "NV1", "SYS", "NV1", "PIX", "NODE",
                                  "SYS", "-"], rows["GPU0"])
-    expect("2. by GPU1 40.0" in text, text)
+    expect("2. host" in text and "by GPU1" not in text, text)
+    expect(all(path["used"] == "host" for gpu in gpus for path in gpu["paths"]), gpus)
     expect(not any(rail["gpu_direct"] for rail in facts["rails"]) and
            "the kernel" in facts["rails"][0]["no_gpu_direct"], facts["rails"])
     expect("GPU memory is copied to and from the host's for nic0, nic1, nic2, "

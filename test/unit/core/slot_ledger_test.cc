@@ -51,6 +51,26 @@ TEST(SlotLedger, WhatIsHeldIsNotFree)
     EXPECT_EQ(ledger.free(), 2u);
 }
 
+/* What is out comes back, and then nobody has anything. */
+TEST(SlotLedger, LendsNothingWhenItIsClosed)
+{
+    SlotLedger ledger(8);
+    const auto loans = ledger.lend(1, 3);
+    ASSERT_EQ(loans.size(), 3u);
+    ASSERT_TRUE(ledger.fill(1, loans[0]));
+    ledger.close();
+    EXPECT_EQ(ledger.share(), 0u);
+    EXPECT_EQ(ledger.over_quota(), std::vector<SlotLedger::Borrower>{1});
+    EXPECT_TRUE(ledger.lend(1, 8).empty());
+    EXPECT_TRUE(ledger.lend(2, 8).empty());
+    EXPECT_FALSE(ledger.empty(loans[0].slot));
+    EXPECT_TRUE(ledger.give_back(1, loans[1]));
+    EXPECT_TRUE(ledger.fill(1, loans[2])); /* it was on its way */
+    EXPECT_FALSE(ledger.empty(loans[2].slot));
+    EXPECT_EQ(ledger.free(), 8u);
+    EXPECT_TRUE(ledger.over_quota().empty());
+}
+
 TEST(SlotLedger, LendsHalfAtMost)
 {
     SlotLedger ledger(8);

@@ -18,6 +18,7 @@ using fuselink::SlotLender;
 using fuselink::SlotCredit;
 using fuselink::Slots;
 using fuselink::wire::ControlType;
+using fuselink::wire::kHostPool;
 
 /* All connections of a test. */
 class Registry final : public fuselink::PeerRegistry {
@@ -47,8 +48,8 @@ protected:
         ASSERT_FALSE(mds.empty());
         slots = std::make_unique<Slots>(*mds.front(), nics, regions, kSlot,
                                         kSlot * kSlots);
-        lender = std::make_unique<SlotLender>(one, slots.get(), rails, registry);
-        others = std::make_unique<SlotLender>(two, slots.get(), rails, registry);
+        lender = std::make_unique<SlotLender>(one, slots.get(), near, rails, registry);
+        others = std::make_unique<SlotLender>(two, slots.get(), near, rails, registry);
         registry.all = {&one, &two};
     }
 
@@ -112,6 +113,8 @@ protected:
     fuselink::Rails                                  rails{host, poller, lanes};
     Registry                                         registry;
     FakeConnection                                   one{1}, two{2};
+    fuselink::GpuCopies                              copies;
+    fuselink::NearPools                              near{host, copies, regions, registry};
     std::vector<std::unique_ptr<fuselink::UctMd>>  mds;
     std::unique_ptr<Slots>                           slots;
     std::unique_ptr<SlotLender>                      lender, others;
@@ -152,11 +155,11 @@ TEST_F(SlotLenderTest, OnlyItsBorrowerFillsASlotAndOnce)
     const Granted  granted = ask(*lender, one, 2);
     ASSERT_EQ(granted.loans.size(), 2u);
     const SlotCredit loan = granted.loans[0];
-    EXPECT_FALSE(others->fill(loan));
-    EXPECT_FALSE(lender->fill({loan.slot, loan.turn + 1}));
-    EXPECT_FALSE(lender->fill({UINT32_MAX, loan.turn}));
-    EXPECT_TRUE(lender->fill(loan));
-    EXPECT_FALSE(lender->fill(loan));
+    EXPECT_FALSE(others->fill(kHostPool, loan));
+    EXPECT_FALSE(lender->fill(kHostPool, {loan.slot, loan.turn + 1}));
+    EXPECT_FALSE(lender->fill(kHostPool, {UINT32_MAX, loan.turn}));
+    EXPECT_TRUE(lender->fill(kHostPool, loan));
+    EXPECT_FALSE(lender->fill(kHostPool, loan));
 }
 
 TEST_F(SlotLenderTest, WhatIsGivenBackIsLentAgain)
@@ -165,7 +168,7 @@ TEST_F(SlotLenderTest, WhatIsGivenBackIsLentAgain)
     give_back(*others, granted.loans[0]); /* not his */
     EXPECT_EQ(ask(*lender, one, 1000).loans.size(), 0u);
     give_back(*lender, granted.loans[0]);
-    EXPECT_FALSE(lender->fill(granted.loans[0]));
+    EXPECT_FALSE(lender->fill(kHostPool, granted.loans[0]));
     EXPECT_EQ(ask(*lender, one, 1000).loans.size(), 1u);
 }
 
@@ -184,13 +187,27 @@ TEST_F(SlotLenderTest, ShortMessagesSayNothing)
 
 TEST_F(SlotLenderTest, WithoutGpusThereIsNothingToLend)
 {
-    SlotLender none(one, nullptr, rails, registry);
+    SlotLender none(one, nullptr, near, rails, registry);
     const Granted granted = ask(none, one, 1000);
     EXPECT_EQ(one.sent.size(), 1u);
     EXPECT_TRUE(granted.loans.empty());
-    EXPECT_FALSE(none.fill({0, 0}));
+    EXPECT_FALSE(none.fill(kHostPool, {0, 0}));
     give_back(none, {0, 0});
     none.end(false, false);
+}
+
+/* Where no slots of GPUs are lent a peer cannot say anything of such. */
+TEST_F(SlotLenderTest, OfOtherPoolsThereIsNothing)
+{
+    const Granted granted = ask(*lender, one, 2);
+    ASSERT_EQ(granted.loans.size(), 2u);
+    EXPECT_FALSE(lender->fill(1, granted.loans[0]));
+    EXPECT_FALSE(lender->fill(UINT32_MAX, granted.loans[0]));
+    EXPECT_EQ(lender->slot_size(kHostPool), kSlot);
+    EXPECT_EQ(lender->slot_size(1), 0u);
+    lender->came_over_host(0);
+    EXPECT_FALSE(near.any());
+    EXPECT_TRUE(lender->fill(kHostPool, granted.loans[0]));
 }
 
 /* Whatever is asked for and given back, by whom, no slot has two borrowers. */

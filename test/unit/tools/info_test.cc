@@ -70,6 +70,24 @@ TEST(InfoText, SaysWhatAndWhy)
     }
 }
 
+/* What takes another way, as the NIC does not read that memory, is not said to be direct. */
+TEST(InfoText, WaysAreThoseThatAreTaken)
+{
+    Facts one                 = facts();
+    one.rails[0].no_gpu_direct = "the kernel";
+    std::string text          = show_text(one);
+    EXPECT_NE(text.find("1. host 500.0"), std::string::npos) << text;
+    EXPECT_NE(text.find("2. by GPU1 400.0"), std::string::npos) << text;
+    EXPECT_NE(text.find("for eth0: the kernel"), std::string::npos) << text;
+    EXPECT_NE(show_json(one).find("\"way\": \"direct\", \"used\": \"host\""),
+              std::string::npos);
+
+    one.rails[1].far_gpus = true;
+    text                  = show_text(one);
+    EXPECT_EQ(text.find("by GPU1 "), std::string::npos) << text;
+    EXPECT_NE(text.find("2. direct"), std::string::npos) << text;
+}
+
 TEST(InfoText, OfANodeWithoutRails)
 {
     std::string text = show_text(Facts());
@@ -98,7 +116,7 @@ TEST(InfoJson, HasTheMatrixAndThePaths)
          {"\"distances\": {\"eth0\": \"PIX\", \"eth1\": \"SYS\"}",
           "\"cuda\": null", "\"cuda\": 0",
           "\"nvlinks\": 18, \"nvswitch\": true",
-          "\"rail\": \"eth1\", \"way\": \"relay\", \"connection\": \"SYS\"",
+          "\"rail\": \"eth1\", \"way\": \"relay\", \"used\": \"relay\", \"connection\": \"SYS\"",
           "\"relays\": [{\"gpu\": 1, \"connection\": \"PXB\""}) {
         EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
     }

@@ -80,20 +80,26 @@ TEST(TopGpus, WhatMovedBetweenTwoReadings)
     const Reading before = node.read();
     node.registry->count(node.agent, true, 30'000'000);
     node.registry->count(node.agent, false, 8'000'000);
+    node.registry->count_by_nics(node.agent, true, 50'000'000);
+    node.registry->count_by_nics(node.agent, false, 2'000'000);
     node.registry->need(node.agent, sched::Nanos(4 * kNow));
     const Reading after   = node.read(kNow + 2'000'000'000);
     const Traffic traffic = compare(before, after);
     ASSERT_EQ(traffic.gpu_links.size(), 1u);
     EXPECT_DOUBLE_EQ(traffic.gpu_links[0].out, 15e6);
     EXPECT_DOUBLE_EQ(traffic.gpu_links[0].in, 4e6);
+    EXPECT_DOUBLE_EQ(traffic.gpu_links[0].nics_out, 25e6);
+    EXPECT_DOUBLE_EQ(traffic.gpu_links[0].nics_in, 1e6);
 
     const std::string text = show_text(after, traffic);
     EXPECT_NE(text.find("GPU-10111213  " + self()), std::string::npos) << text;
     EXPECT_NE(text.find("15.0"), std::string::npos) << text;
+    EXPECT_NE(text.find("25.0"), std::string::npos) << text;
     EXPECT_NE(text.find("(needed by its owner)"), std::string::npos) << text;
     const std::string json = show_json(after, traffic);
     EXPECT_TRUE(JsonCheck::valid(json));
     EXPECT_NE(json.find("\"out_bytes\": 31000000"), std::string::npos) << json;
+    EXPECT_NE(json.find("\"nics_in_bytes\": 2000000"), std::string::npos) << json;
     EXPECT_NE(show_prometheus(after).find(
                   "fuselink_gpu_lent_bytes_total{gpu=\"GPU-10111213-1415-1617-1819-"
                   "1a1b1c1d1e1f\",direction=\"in\""),

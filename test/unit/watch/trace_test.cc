@@ -112,8 +112,14 @@ TEST_F(TraceFiles, SayWhatAndWhy)
     one.ahead        = 2'000'000;
     one.rate         = 25e6;
     one.kind         = Trace::Kind::Serve;
+    one.from         = Trace::kGpu + 5;
+    one.to           = Trace::kGpu + 5; /* of the peer's node: another */
     trace.end(trace.begin(one), 2'234'567, true);
     trace.begin(event(3'000'000));
+    Trace::Event staged = event(3'100'000);
+    staged.from         = Trace::kHost;
+    staged.to           = Trace::kMessages;
+    trace.begin(staged);
     one.kind = Trace::Kind::Landed;
     one.end  = one.start;
     trace.begin(one);
@@ -121,17 +127,22 @@ TEST_F(TraceFiles, SayWhatAndWhy)
     trace.begin(one);
     TraceFile *file = TraceFile::open(path_, error_);
     ASSERT_TRUE(file->add(trace, {.rails = {"tcp/a", "tcp/b"},
-                                  .policy = "finish"}, 5'000'000, error_));
+                                  .policy = "finish",
+                                  .relays = {{5, "process 7"}}}, 5'000'000, error_));
     std::string text = contents();
     EXPECT_TRUE(JsonCheck::valid(text)) << text;
     for (const char *words :
-         {"\"ts\": 1234.567, \"dur\": 1000.000", "serve 512.0 kB",
+         {"\"from\": \"a slot of the GPU of process 7\"",
+          "\"to\": \"a slot of another GPU (relay 5)\"",
+          "\"from\": \"a slot of the host's memory\"", "\"to\": \"messages\"",
+          "\"ts\": 1234.567, \"dur\": 1000.000", "serve 512.0 kB",
           "finish: 64.0 kB on the path, 2.0 MB of others ahead, at 25.0 MB/s",
           "\"state\": \"not over\"", "\"dur\": 2000.000", "\"tcp/b in\"",
           "\"ph\": \"i\"", "\"process_name\""}) {
         EXPECT_NE(text.find(words), std::string::npos) << words << text;
     }
     EXPECT_EQ(count("landed 512.0 kB"), 1u);
+    EXPECT_EQ(count("\"from\""), 2u); /* not of what goes as it is */
 }
 
 TEST_F(TraceFiles, SayWhatFails)

@@ -6,10 +6,10 @@ namespace fuselink {
 AmDispatch::AmDispatch(const Host &host, uct_base_iface_t &owner,
                        size_t rx_headroom, const Rails &rails,
                        PeerTable &peers, GetTable &gets, LoadView &loads,
-                       GpuCopies &copies, UserCalls &calls, Turns &turns,
+                       UserCalls &calls, Turns &turns,
                        const Watching &watching)
     : host_(host), owner_(owner), rx_headroom_(rx_headroom), rails_(rails),
-      peers_(peers), gets_(gets), loads_(loads), copies_(copies), calls_(calls),
+      peers_(peers), gets_(gets), loads_(loads), calls_(calls),
       watching_(watching)
 {
     release_desc_[0] = {{.cb = release_desc<wire::UserHeader>}, &turns};
@@ -266,9 +266,7 @@ ucs_status_t AmDispatch::on_data(void *arg, void *data, size_t length,
             }
             /* A length that no slot has is refused below, and counts as
              * nothing. */
-            size = dispatch->copies_.there() &&
-                           in_slot.length <= dispatch->copies_.slots_in().size() ?
-                       in_slot.length : 0;
+            size = in_slot.length <= peer->slot_size(in_slot.pool) ? in_slot.length : 0;
         }
         if (part.kind == static_cast<uint8_t>(wire::DataKind::Get)) {
             dispatch->note_landed(*rail, peer->uuid(), size);

@@ -5,7 +5,6 @@
 #include "../host/host.h"
 #include "../load/load_view.h"
 #include "../rail/rails.h"
-#include "../relay/gpu_copies.h"
 #include "../rma/get_table.h"
 #include "../ucx.h"
 #include "peer_table.h"
@@ -30,7 +29,7 @@ public:
      *  outlives the rails. */
     AmDispatch(const Host &host, uct_base_iface_t &owner, size_t rx_headroom,
                const Rails &rails, PeerTable &peers, GetTable &gets,
-               LoadView &loads, GpuCopies &copies, UserCalls &calls, Turns &turns,
+               LoadView &loads, UserCalls &calls, Turns &turns,
                const Watching &watching);
     AmDispatch(const AmDispatch &)            = delete;
     AmDispatch &operator=(const AmDispatch &) = delete;
@@ -73,7 +72,6 @@ private:
     PeerTable        &peers_;
     GetTable         &gets_;
     LoadView         &loads_;
-    GpuCopies        &copies_;
     UserCalls        &calls_;
     const Watching   &watching_;
     std::deque<Port>  ports_; /* stay where they are */

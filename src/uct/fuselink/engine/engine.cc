@@ -30,7 +30,7 @@ Engine::Engine(Host &host, uct_base_iface_t &owner, RegionTable &regions,
       plans_(rails_, peers_, is_policy(settings, "plan") ||
                                     is_policy(settings, "auto")),
       dispatch_(host, owner, settings.rails.rx_headroom, rails_, peers_, gets_,
-                loads_, copies_, user_calls_, turns_, watching_)
+                loads_, user_calls_, turns_, watching_)
 {
 }
 
@@ -73,6 +73,9 @@ void Engine::watch()
             rail->introduce(host_.network(), now);
         }
         peers_.watch(now);
+        if (ucs_unlikely(near_.any())) {
+            near_.look(now);
+        }
         while (Wire *wire = rails_.wires().take_doubtful()) {
             peers_.on_doubt(*wire, now);
         }
@@ -160,6 +163,7 @@ PeerContext Engine::peer_context()
             .regions       = regions_,
             .nics          = nics_,
             .copies        = copies_,
+            .near          = near_,
             .loads         = loads_,
             .gets          = gets_,
             .connect_timer = connect_timer_,

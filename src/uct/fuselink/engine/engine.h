@@ -10,6 +10,7 @@
 #include "../rail/poller.h"
 #include "../rail/rails.h"
 #include "../relay/gpu_copies.h"
+#include "../rx/near_pools.h"
 #include "../rma/get_table.h"
 #include "../sched/rotation.h"
 #include "../transfer/bulk_context.h"
@@ -148,6 +149,8 @@ public:
     const Rails::List     &rails() const { return rails_.list(); }
     const LeftOuts        &left_out() const { return rails_.left_out(); }
     const PeerTable       &peers() const { return peers_; }
+    const NicMemory       &nics() const { return nics_; }
+    const NearPools       &near() const { return near_; }
     const EngineSettings  &settings() const { return settings_; }
     Poller                &poller() { return poller_; }
     const LoadView        &loads() const { return loads_; }
@@ -233,6 +236,7 @@ private:
     Poller          poller_{host_};
     Rails           rails_{host_, poller_, lanes_};
     GpuCopies       copies_;
+    NearPools       near_{host_, copies_, regions_, peers_};
     LoadView        loads_{host_};
     RoomQueue       room_;
     ConnectTimer    connect_timer_{host_};

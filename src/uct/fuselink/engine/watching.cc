@@ -90,6 +90,12 @@ void Watching::end(const Rails &rails, const GpuCopies &copies,
     for (const auto &rail : rails.list()) {
         names.rails.push_back(rail->name());
     }
+    if (const NearSlots *near = copies.known_near()) {
+        for (const auto &lender : near->lenders()) {
+            names.relays[lender->entry] =
+                "process " + std::to_string(ProcessId(lender->offer.process).pid());
+        }
+    }
     std::string error;
     if (!trace_file_->add(*trace_, names, now.count(), error)) {
         ucs_warn("UCX_FUSELINK_TRACE: %s", error.c_str());

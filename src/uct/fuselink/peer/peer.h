@@ -176,6 +176,8 @@ public:
     {
         receiver_.on_part(part, data, length);
     }
+    /** Of a pool of those that it is lent, bytes; 0: none. */
+    size_t   slot_size(uint32_t pool) const { return receiver_.slot_size(pool); }
     /** A chunk is in a slot that was lent to the peer. */
     void     on_slot_full(const wire::DataPart &part, const wire::InSlot &in)
     {

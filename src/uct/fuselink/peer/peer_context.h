@@ -52,6 +52,7 @@ struct PeerContext {
     RegionTable      &regions;
     NicMemory        &nics;
     GpuCopies        &copies;
+    NearPools        &near;
     LoadView         &loads;
     GetTable         &gets;
     ConnectTimer     &connect_timer;

@@ -13,7 +13,7 @@ namespace fuselink {
 namespace {
 
 /* "fuselha", the layout's version and what kind of keys are in it. */
-constexpr uint64_t kMagic = 0x6675736c68610600;
+constexpr uint64_t kMagic = 0x6675736c68610700;
 
 /* One for each user, for those who only look. */
 constexpr size_t kMostWatched = 64;
@@ -166,8 +166,10 @@ std::optional<uint32_t> RelayRegistry::join(ProcessId me, const Host &host,
                 entry(i).stamp.store(now.count());
                 entry(i).needed.store(0, std::memory_order_relaxed);
                 entry(i).demanded.store(0, std::memory_order_relaxed);
-                for (auto &copied : entry(i).copied) {
-                    copied.store(0, std::memory_order_relaxed);
+                for (auto *sums : {&entry(i).copied, &entry(i).by_nics}) {
+                    for (auto &sum : *sums) {
+                        sum.store(0, std::memory_order_relaxed);
+                    }
                 }
                 entry(i).host_size.store(host.size, std::memory_order_relaxed);
                 entry(i).host_magic.store(host.magic,
@@ -439,7 +441,9 @@ std::optional<RelayRegistry::Lender> RelayRegistry::lender(uint32_t index,
     const Entry &from = entry(index);
     Lender       lender{*offer, needed(index) > now,
                   from.copied[1].load(std::memory_order_relaxed),
-                  from.copied[0].load(std::memory_order_relaxed), {}};
+                  from.copied[0].load(std::memory_order_relaxed),
+                  from.by_nics[1].load(std::memory_order_relaxed),
+                  from.by_nics[0].load(std::memory_order_relaxed), {}};
     for (const Slot &slot : from.slots) {
         const uint64_t word = slot.word.load(std::memory_order_acquire);
         if (word == kFree || taker_of(word) >= kEntries || taker_is_gone(word)) {

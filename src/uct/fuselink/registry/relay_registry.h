@@ -123,6 +123,11 @@ public:
                                    uint32_t mine);
     void                 post(const SlotHandle &place, uint32_t mine,
                               const Job &job);
+    /** NICs beside the agent's GPU have read so much from its slots, or written there. */
+    void count_by_nics(uint32_t entry, bool out, uint64_t bytes)
+    {
+        this->entry(entry).by_nics[out].fetch_add(bytes, std::memory_order_relaxed);
+    }
     /** How far it is. Failed as well if the slot is no longer ours. */
     State                look(const SlotHandle &place, uint32_t mine) const;
     /** Takes a posted job back. False if the agent has begun it. */
@@ -183,7 +188,8 @@ public:
     struct Lender {
         Offer            offer;  /* its agent's */
         bool             needed; /* its owner needs the link himself */
-        uint64_t         out, in; /* bytes copied for others, of any value */
+        uint64_t         out, in; /* bytes copied for others, of any value; */
+        uint64_t         nics_out, nics_in; /* that NICs moved for them */
         std::vector<Use> uses;
     };
 
@@ -216,7 +222,8 @@ private:
         std::atomic<uint64_t> posted;
         std::atomic<int64_t>  needed, demanded, stamp;
         std::atomic<uint64_t> host_magic, host_size;
-        std::atomic<uint64_t> copied[2]; /* for others: in, out */
+        std::atomic<uint64_t> copied[2]; /* for others: in, out; */
+        std::atomic<uint64_t> by_nics[2]; /* the same, as they count it */
         Words                 offer;
         Slot                  slots[kSlots];
     };

@@ -97,6 +97,8 @@ public:
 
     /** Slots of other GPUs, for NICs beside these; null if there are none. */
     NearSlots *near() { return relay_ ? relay_->near() : nullptr; }
+    /** The same, and nothing begins by it. */
+    const NearSlots *known_near() const { return relay_ ? relay_->known_near() : nullptr; }
 
     /** What copies go through on their way out to NICs, and in from NICs. */
     Slots &slots_out() { return *slots_out_; }

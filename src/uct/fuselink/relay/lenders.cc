@@ -104,16 +104,20 @@ void Lenders::leave(Lender &lender)
     }
 }
 
+bool Lenders::offers(const Lender &lender) const
+{
+    const auto offer = registry_->offer_of(lender.entry);
+    return offer && offer->number == lender.offer.number &&
+           offer->process == lender.offer.process;
+}
+
 void Lenders::look_around(Nanos now)
 {
     next_look_ = now + kLook;
     joined_    = joined_ && registry_->keep(entry_, now);
     for (auto it = lenders_.begin(); it != lenders_.end();) {
         Lender &lender = **it;
-        auto    offer  = registry_->offer_of(lender.entry);
-        if (lender.in_use == 0 &&
-            (!offer || offer->number != lender.offer.number ||
-             offer->process != lender.offer.process)) {
+        if (lender.in_use == 0 && !offers(lender)) {
             leave(lender);
             it = lenders_.erase(it);
         } else {
@@ -163,11 +167,18 @@ std::optional<RelayRegistry::SlotHandle> Lenders::take(Lender &lender, Nanos now
     }
     auto slot = registry_->take(lender.entry, lender.offer, entry_);
     lender.in_use += slot.has_value();
-    if (slot && now - lender.asked >= kUse) {
+    if (slot) {
+        use(lender, now);
+    }
+    return slot;
+}
+
+void Lenders::use(Lender &lender, Nanos now)
+{
+    if (now - lender.asked >= kUse) {
         lender.asked = now;
         registry_->demand(lender.entry, now);
     }
-    return slot;
 }
 
 void Lenders::give(Lender &lender, const RelayRegistry::SlotHandle &slot, bool keeps)

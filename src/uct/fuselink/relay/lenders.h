@@ -78,6 +78,8 @@ public:
     void demand(Lender &lender, sched::Nanos now);
 
     const std::vector<std::unique_ptr<Lender>> &list() const { return lenders_; }
+    /** It offers the same slots yet. */
+    bool offers(const Lender &lender) const;
     /** Its owner does not need the link himself. */
     bool spares(const Lender &lender, sched::Nanos now) const
     {
@@ -86,6 +88,8 @@ public:
 
     /** A slot of one who is ready(); none if all are taken, or he is gone. */
     std::optional<RelayRegistry::SlotHandle> take(Lender &lender, sched::Nanos now);
+    /** Its slots are of use: it keeps them. */
+    void use(Lender &lender, sched::Nanos now);
     /** Its end. Not where the lender still has it (`keeps`). */
     void give(Lender &lender, const RelayRegistry::SlotHandle &slot, bool keeps = false);
 

@@ -21,7 +21,8 @@ public:
     MappedSlots(const MappedSlots &)            = delete;
     MappedSlots &operator=(const MappedSlots &) = delete;
 
-    char *memory() const { return static_cast<char *>(region_.base()); }
+    char   *memory() const { return static_cast<char *>(region_.base()); }
+    Region &region() { return region_; }
     /** As a NIC knows them all; null if it does not reach them. */
     uct_mem_h handle(unsigned nic) { return nics_.handle(region_, nic); }
 

@@ -78,36 +78,47 @@ NearSlots::Slot NearSlots::take(Lender &lender)
 ucs_status_t NearSlots::fill(const Slot &slot, const void *gpu, size_t length,
                              uct_completion_t *comp)
 {
-    const ucs_status_t status = lenders_.hop(true, *slot.lender, slot.handle,
-                                             const_cast<void *>(gpu), length, comp);
+    return hop(slot, true, const_cast<void *>(gpu), length, comp);
+}
+
+ucs_status_t NearSlots::drain(const Slot &slot, void *gpu, size_t length, uct_completion_t *comp)
+{
+    return hop(slot, false, gpu, length, comp);
+}
+
+ucs_status_t NearSlots::hop(const Slot &slot, bool out, void *gpu, size_t length,
+                            uct_completion_t *comp)
+{
+    const ucs_status_t status = lenders_.hop(out, *slot.lender, slot.handle, gpu, length, comp);
     if (status == UCS_INPROGRESS) {
-        ++filling_;
+        ++copying_;
     } else {
-        note(*slot.lender, length, status);
+        note(*slot.lender, out, length, status);
     }
     return status;
 }
 
-void NearSlots::filled(const Slot &slot, size_t length, ucs_status_t status)
+void NearSlots::ended(Lender &lender, bool out, size_t length, ucs_status_t status)
 {
-    --filling_;
-    note(*slot.lender, length, status);
+    --copying_;
+    note(lender, out, length, status);
 }
 
-void NearSlots::note(Lender &lender, size_t length, ucs_status_t status)
+void NearSlots::note(Lender &lender, bool out, size_t length, ucs_status_t status)
 {
     if (status == UCS_OK) {
-        traffic_.sent.add(length);
+        (out ? traffic_.sent : traffic_.received).add(length);
+        lenders_.registry().count_by_nics(lender.entry, out, length);
     } else {
         lender.full_until = host_.now() + kBroken;
-        ucs_debug("fuselink: a copy to the GPU of process %d: %s",
+        ucs_debug("fuselink: a copy %s the GPU of process %d: %s", out ? "to" : "from",
                   ProcessId(lender.offer.process).pid(), ucs_status_string(status));
     }
 }
 
 unsigned NearSlots::progress()
 {
-    return filling_ != 0 ? lenders_.progress() : 0;
+    return copying_ != 0 ? lenders_.progress() : 0;
 }
 
 } // namespace fuselink

@@ -60,9 +60,15 @@ Relay::~Relay()
 {
     agent_.reset();
     /* Whose GPU is broken keeps his entry: slots may still be written to. */
-    if (near_ && near_->busy()) {
+    const bool near   = near_ && near_->busy();
+    const bool broken = near || (copier_ && copier_->busy());
+    if (near) {
         lenders_->abandon();
-    } else if (registry_ && (!copier_ || !copier_->busy())) {
+    }
+    near_.reset();
+    copier_.reset();
+    lenders_.reset(); /* first: NICs do not reach what peers are still lent of others' slots */
+    if (registry_ && !broken) {
         registry_->leave(entry_);
     }
 }

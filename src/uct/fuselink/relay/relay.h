@@ -67,6 +67,8 @@ public:
         be_agent();
         return near_.get();
     }
+    /** The same, and nothing begins by it. */
+    const NearSlots *known_near() const { return near_.get(); }
     /** What went over others' links; only after start(). */
     const Traffic &relayed() const { return copier_->relayed(); }
     /** What went to NICs beside others. */

@@ -28,8 +28,9 @@ namespace fuselink {
 class BulkReceiver {
 public:
     BulkReceiver(Connection &conn, Host &host, const Rails &rails,
-                 Poller &poller, GpuCopies &copies, const PeerRegistry &others,
-                 BulkSender &bulk, OpenGets &gets, LocalMemory &memory);
+                 Poller &poller, GpuCopies &copies, NearPools &near,
+                 const PeerRegistry &others, BulkSender &bulk, OpenGets &gets,
+                 LocalMemory &memory);
     BulkReceiver(const BulkReceiver &)            = delete;
     BulkReceiver &operator=(const BulkReceiver &) = delete;
 
@@ -61,6 +62,8 @@ public:
     {
         lender_.on_back(data, length);
     }
+    /** Size of the slots of a pool, bytes; 0: it is lent none of that. */
+    size_t slot_size(uint32_t pool) const { return lender_.slot_size(pool); }
     /** The peer has put a chunk into a slot. */
     void on_full(const wire::DataPart &part, const wire::InSlot &in);
 
@@ -69,8 +72,12 @@ public:
     void end(bool stopped, bool closing);
 
 private:
-    Connection &conn_;
-    GpuCopies  &copies_;
+    bool to_host(const RxTarget &target, const wire::DataPart &part, const FilledSlot &slot,
+                 size_t length);
+
+    Connection  &conn_;
+    const Rails &rails_;
+    GpuCopies   &copies_;
     OpenGets   &gets_;
     RxTargets   targets_;
     RxStaging   staging_;

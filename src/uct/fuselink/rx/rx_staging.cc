@@ -104,7 +104,7 @@ RxStaging::Chunk &RxStaging::add(Queue &queue, const wire::DataPart &part,
     return chunk;
 }
 
-void RxStaging::in_slot(const wire::DataPart &part, char *to, uint32_t slot,
+void RxStaging::in_slot(const wire::DataPart &part, char *to, const FilledSlot &slot,
                        size_t length, const wire::OpId *get)
 {
     Queue &queue = queue_of(part);
@@ -113,19 +113,20 @@ void RxStaging::in_slot(const wire::DataPart &part, char *to, uint32_t slot,
     chunk.lent   = slot;
     chunk.to     = to;
     chunk.filled = length;
-    chunk.slot   = copies_.slots_in().at(slot);
+    chunk.slot   = slot.pool != nullptr ? slot.pool->at(slot.slot) :
+                                          copies_.slots_in().at(slot.slot);
     copy(chunk);
     answer(queue);
 }
 
-void RxStaging::no_copy(const wire::DataPart &part, uint32_t slot,
+void RxStaging::no_copy(const wire::DataPart &part, const std::optional<FilledSlot> &slot,
                        ucs_status_t status)
 {
     Queue &queue = queue_of(part);
     Chunk &chunk = add(queue, part);
     chunk.whole  = true;
     chunk.status = status;
-    if (slot != kNoSlot) {
+    if (slot) {
         chunk.lent = slot;
         emptied(chunk, nullptr);
     }
@@ -140,16 +141,34 @@ void RxStaging::copy(Chunk &chunk)
     copy->staging = this;
     copy->chunk    = &chunk;
     copy->slot     = chunk.slot;
+    copy->to       = chunk.to;
     copy->length   = chunk.filled;
     chunk.slot     = nullptr;
     ++chunk.copies;
     ++copying_;
-    ucs_status_t status = copies_.begin_in(chunk.to, copy->slot,
-                                                 copy->length, &copy->comp);
+    const ucs_status_t status = begin(*copy);
     if (status != UCS_INPROGRESS) {
         copy->comp.status = status;
         end(copy);
     }
+}
+
+ucs_status_t RxStaging::begin(Copy &copy)
+{
+    const auto &lent = copy.chunk->lent;
+    if (lent && lent->pool != nullptr) {
+        return lent->pool->drain(lent->slot, copy.to, copy.length, &copy.comp);
+    }
+    return copies_.begin_in(copy.to, copy.slot, copy.length, &copy.comp);
+}
+
+/* What a copy between GPUs does not do, as its owner has gone, goes over the host's memory: the
+ * slot is mapped here, so it is there yet. */
+bool RxStaging::copy_by_cpu(const Copy &copy)
+{
+    const auto buffer = std::make_unique<char[]>(copy.length); /* once in a lender's life */
+    return copies_.out(buffer.get(), copy.slot, copy.length) == UCS_OK &&
+           copies_.in(copy.to, buffer.get(), copy.length) == UCS_OK;
 }
 
 void RxStaging::on_copied(uct_completion_t *comp)
@@ -158,14 +177,19 @@ void RxStaging::on_copied(uct_completion_t *comp)
     RxStaging &staging = *copy->staging;
     Queue    &queue    = staging.open_[{copy->chunk->rail,
                                          copy->chunk->remote}];
+    const auto &lent = copy->chunk->lent;
+    if (lent && lent->pool != nullptr) {
+        lent->pool->drained(copy->length, comp->status);
+    }
     staging.end(copy);
     staging.answer(queue);
 }
 
 void RxStaging::end(Copy *copy)
 {
-    Chunk &chunk = *copy->chunk;
-    if (copy->comp.status != UCS_OK) {
+    Chunk     &chunk = *copy->chunk;
+    const bool near  = chunk.lent && chunk.lent->pool != nullptr;
+    if (copy->comp.status != UCS_OK && !(near && copy_by_cpu(*copy))) {
         chunk.status = copy->comp.status;
     }
     emptied(chunk, copy->slot);
@@ -179,10 +203,16 @@ void RxStaging::end(Copy *copy)
 void RxStaging::emptied(Chunk &chunk, char *slot)
 {
     Slots &slots = copies_.slots_in();
-    if (chunk.lent == kNoSlot) {
+    if (!chunk.lent) {
         slots.give(slot);
+    } else if (chunk.lent->pool == nullptr) {
+        chunk.kept = slots.ledger().empty(chunk.lent->slot);
     } else {
-        chunk.kept = slots.ledger().empty(chunk.lent);
+        NearPool &pool = *chunk.lent->pool;
+        chunk.kept     = pool.ledger().empty(chunk.lent->slot);
+        if (!chunk.kept) {
+            near_.settle(pool);
+        }
     }
 }
 

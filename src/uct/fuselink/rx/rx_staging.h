@@ -7,10 +7,13 @@
 #include "../rma/open_gets.h"
 #include "../ucx.h"
 #include "../wire/messages.h"
+#include "near_pools.h"
+#include "slot_lender.h"
 
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace fuselink {
@@ -25,10 +28,8 @@ namespace fuselink {
  */
 class RxStaging final : public OpenGets::Copies {
 public:
-    static constexpr uint32_t kNoSlot = UINT32_MAX;
-
-    RxStaging(Connection &conn, OpenGets &gets, GpuCopies &copies)
-        : conn_(conn), gets_(gets), copies_(copies)
+    RxStaging(Connection &conn, OpenGets &gets, GpuCopies &copies, NearPools &near)
+        : conn_(conn), gets_(gets), copies_(copies), near_(near)
     {
         gets.set_copies(*this);
     }
@@ -43,10 +44,10 @@ public:
               size_t length, const wire::OpId *get);
     /** A chunk that is whole, in a slot that was lent to the peer and that it
      *  has filled. */
-    void in_slot(const wire::DataPart &part, char *to, uint32_t slot,
+    void in_slot(const wire::DataPart &part, char *to, const FilledSlot &slot,
                  size_t length, const wire::OpId *get);
     /** The same, or in no slot, with nothing to copy to a GPU. */
-    void no_copy(const wire::DataPart &part, uint32_t slot,
+    void no_copy(const wire::DataPart &part, const std::optional<FilledSlot> &slot,
                  ucs_status_t status);
     /** The chunk that this part is of has failed, or is for other memory. Its
      *  acknowledgement waits for those before it. False if there are none. */
@@ -68,6 +69,7 @@ private:
         RxStaging       *staging;
         Chunk           *chunk;
         char            *slot;
+        char            *to;
         size_t           length;
     };
     struct Chunk {
@@ -78,7 +80,7 @@ private:
         unsigned     copies = 0;           /* under way */
         bool         of_get = false;
         wire::OpId   get{};
-        uint32_t     lent = kNoSlot;       /* the peer's slot that it is in */
+        std::optional<FilledSlot> lent;    /* the peer's slot that it is in */
         bool         kept = false;         /* by the peer */
         char        *slot = nullptr;       /* that parts are put together in */
         char        *to = nullptr;         /* where that goes */
@@ -91,6 +93,8 @@ private:
     static Chunk &add(Queue &queue, const wire::DataPart &part,
                       const wire::OpId *get = nullptr);
     void copy(Chunk &chunk);
+    ucs_status_t begin(Copy &copy);
+    bool copy_by_cpu(const Copy &copy);
     void end(Copy *copy);
     void emptied(Chunk &chunk, char *slot);
     void landed(Chunk &chunk, size_t length);
@@ -102,6 +106,7 @@ private:
     Connection &conn_;
     OpenGets   &gets_;
     GpuCopies  &copies_;
+    NearPools  &near_;
     size_t      copying_ = 0; /* copies under way */
     std::map<std::pair<uint8_t, uint8_t>, Queue> open_;
 };

@@ -48,6 +48,9 @@ void SlotLedger::let_go(uint32_t slot)
 
 uint32_t SlotLedger::share() const
 {
+    if (closed_) {
+        return 0;
+    }
     auto borrowers = static_cast<uint32_t>(std::max<size_t>(lent_.size(), 1));
     return std::max<uint32_t>(lendable() / borrowers, 1);
 }
@@ -55,7 +58,7 @@ uint32_t SlotLedger::share() const
 std::vector<SlotCredit> SlotLedger::lend(Borrower who, uint32_t want)
 {
     std::vector<SlotCredit> loans;
-    if (want == 0) {
+    if (want == 0 || closed_) {
         return loans;
     }
     uint32_t &count = lent_[who]; /* first: it has a share from now on */

@@ -51,6 +51,8 @@ public:
     uint32_t share() const;
     /** Borrowers that have more than that. */
     std::vector<Borrower> over_quota() const;
+    /** From now on nothing is lent, and nobody's share is anything. */
+    void close() { closed_ = true; }
 
     /** `who` says that it has filled the slot. False if it must not. */
     [[nodiscard]] bool fill(Borrower who, const SlotCredit &loan);
@@ -82,7 +84,8 @@ private:
 
     std::vector<Entry>                     entries_;
     std::vector<uint32_t>                  free_;
-    uint32_t                               lost_ = 0;
+    uint32_t                               lost_   = 0;
+    bool                                   closed_ = false;
     std::unordered_map<Borrower, uint32_t> lent_; /* how many; 0: it asked */
 };
 

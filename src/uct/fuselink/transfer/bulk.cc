@@ -32,7 +32,7 @@ BulkSender::BulkSender(Connection &connection, Endpoints &endpoints,
       near_(connection, context.copies, paths_, methods_, staging_, transfers_,
             context.settings.limits, loop_),
       selector_(connection, context.host, paths_, wireup_, recovery_, methods_,
-                slots_.credits(), transfers_, trials_, context.loads,
+                slots_, transfers_, trials_, context.loads,
                 context.plans, context.settings, context.trace != nullptr,
                 loop_)
 {

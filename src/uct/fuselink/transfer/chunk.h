@@ -52,6 +52,7 @@ struct Chunk {
     bool             left;    /* the NIC has done its part */
     uint8_t          waits;   /* for its put, for the peer's acknowledgement */
     SlotCredit       loan;
+    uint32_t         pool;    /* of this */
     ucs_status_t     status;
 
     /** Its bytes, as NICs and messages take them. */

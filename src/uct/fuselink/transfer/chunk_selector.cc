@@ -186,12 +186,14 @@ size_t ChunkSelector::length(const Transfer &transfer,
 {
     const Path &path   = *decision.path;
     size_t      length = std::min(wanted, remaining);
+    size_t      slot   = SIZE_MAX;
     if (decision.method == TxMethod::Slot) {
+        const SlotCredits &credits = slots_.credits(slots_.pool_for(path));
+        slot                       = credits.size();
         const size_t part =
-            std::min(window / std::max<size_t>(credits_.held(), 1),
+            std::min(window / std::max<size_t>(credits.held(), 1),
                      settings_.limits.max_chunk.count());
-        length = std::min({std::max(wanted, part / 256 * 256), remaining,
-                           credits_.size()});
+        length = std::min({std::max(wanted, part / 256 * 256), remaining, slot});
     }
     const auto &cap = path.rail.control().attr().cap;
     if (path.rail.reads() && !path.by_messages) {
@@ -205,17 +207,14 @@ size_t ChunkSelector::length(const Transfer &transfer,
     if (decision.direct) { /* nothing of what is copied */
         return without_remainder(length, transfer.tail - transfer.staging.until,
                                  least,
-                                 decision.method == TxMethod::Slot ?
-                                     credits_.size() : cap.put.max_zcopy);
+                                 slot != SIZE_MAX ? slot : cap.put.max_zcopy);
     }
     /* No more than there is of what was copied at once, which is about as long as
      * a chunk. */
     const StagingSegment &staged = *transfer.staging.first;
     return without_remainder(length,
                              staged.offset + staged.length - transfer.assigned,
-                             least,
-                             decision.method == TxMethod::Slot ?
-                                 credits_.size() : SIZE_MAX);
+                             least, slot);
 }
 
 TxDecision ChunkSelector::next(Transfer &transfer,

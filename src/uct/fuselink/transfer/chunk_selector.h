@@ -37,12 +37,12 @@ public:
     /** All outlive this. `traces`: TxDecision::seen is wanted. */
     ChunkSelector(Connection &connection, const Host &host, PathSet &paths,
                   PathWireup &wireup, PathRecovery &recovery,
-                  TxMethods &methods, const SlotCredits &credits,
+                  TxMethods &methods, SlotBorrowing &slots,
                   const TransferQueue &transfers, TransferTrials &trials,
                   LoadView &loads, PlanManager &plans,
                   const BulkSettings &settings, bool traces, Pump &pump)
         : connection_(connection), host_(host), paths_(paths), wireup_(wireup),
-          recovery_(recovery), methods_(methods), credits_(credits),
+          recovery_(recovery), methods_(methods), slots_(slots),
           transfers_(transfers), trials_(trials), loads_(loads),
           plans_(plans), settings_(settings), traces_(traces), pump_(pump),
           query_(connection, paths)
@@ -87,7 +87,7 @@ private:
     PathWireup           &wireup_;
     PathRecovery         &recovery_;
     TxMethods            &methods_;
-    const SlotCredits    &credits_;
+    SlotBorrowing        &slots_;
     const TransferQueue  &transfers_;
     TransferTrials       &trials_;
     LoadView             &loads_;

@@ -38,6 +38,8 @@ public:
         event.rail   = chunk.path->rail.index();
         event.remote = chunk.path->remote.index;
         event.planned = transfer.demand.planned;
+        event.from = from(chunk);
+        event.to   = to(chunk);
         Trace::describe(seen, event);
         chunk.traced = trace_->begin(event);
     }
@@ -50,6 +52,22 @@ public:
     }
 
 private:
+    static uint8_t from(const Chunk &chunk)
+    {
+        return chunk.staged == nullptr ? Trace::kItself :
+               chunk.staged->near      ? static_cast<uint8_t>(
+                                        Trace::kGpu + chunk.staged->near.lender->entry) :
+                                         Trace::kHost;
+    }
+    static uint8_t to(const Chunk &chunk)
+    {
+        return !chunk.by_messages           ? Trace::kItself :
+               !chunk.in_slot               ? Trace::kMessages :
+               chunk.pool == wire::kHostPool ? Trace::kHost :
+                                               static_cast<uint8_t>(Trace::kGpu +
+                                                                    chunk.pool - 1);
+    }
+
     Trace         *trace_;
     const Host    &host_;
     const uint64_t peer_;

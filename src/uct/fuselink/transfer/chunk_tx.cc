@@ -93,7 +93,8 @@ ucs_status_t ChunkTx::hand_to_rail(Chunk &chunk, TxMethod method)
  * with what goes by messages. */
 ucs_status_t ChunkTx::post_to_slot(Chunk &chunk)
 {
-    chunk.loan          = slots_.credits().take();
+    chunk.pool          = slots_.pool_for(*chunk.path);
+    chunk.loan          = slots_.credits(chunk.pool).take();
     chunk.comp.func     = on_put;
     chunk.waits         = 2;
     ucs_status_t status = rma_.post_to_slot(chunk);
@@ -104,7 +105,7 @@ ucs_status_t ChunkTx::post_to_slot(Chunk &chunk)
     if (status == UCS_INPROGRESS) {
         ++chunk.path->on_nic;
     } else {
-        slots_.credits().untake(chunk.loan);
+        slots_.credits(chunk.pool).untake(chunk.loan);
     }
     return status;
 }
@@ -297,7 +298,7 @@ void ChunkTx::on_ack(const wire::ChunkAck &ack)
     }
     ucs_status_t status = ack.status == UCS_OK ? UCS_OK : UCS_ERR_IO_ERROR;
     if (chunk->in_slot) {
-        slots_.credits().emptied(chunk->loan, ack.keeps_slot != 0);
+        slots_.credits(chunk->pool).emptied(chunk->loan, ack.keeps_slot != 0);
         slot_step(*chunk, status);
         pump_.room_again();
     } else {
@@ -341,7 +342,7 @@ Fifo<Chunk *> ChunkTx::take_lost(Path &path, uint32_t seen)
         off_path(chunk, false);
         lost.push_back(&chunk);
         if (chunk.in_slot) {
-            slots_.credits().untake(chunk.loan); /* the peer has not looked */
+            slots_.credits(chunk.pool).untake(chunk.loan); /* the peer has not looked */
         }
     };
     while (!path.unacked.empty()) {

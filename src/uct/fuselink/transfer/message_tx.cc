@@ -46,6 +46,7 @@ bool MessageTx::send(Path &path)
             }
             in_slot.name   = {chunk->loan.slot, chunk->loan.turn};
             in_slot.length = static_cast<uint32_t>(chunk->length);
+            in_slot.pool   = chunk->pool;
             part_length    = chunk->length;
             part.data      = reinterpret_cast<const char *>(&in_slot);
             part.length    = sizeof(in_slot);

@@ -29,9 +29,9 @@ ucs_status_t RmaTx::post_to_slot(Chunk &chunk)
     const Path &path = *chunk.path;
     uct_rkey_t  rkey = UCT_INVALID_RKEY;
     if (path.rail.reads()) { /* TxMethods has seen that it is there */
-        rkey = slots_.key(path);
+        rkey = slots_.key(path, chunk.pool);
     }
-    return put(chunk, slots_.credits().address(chunk.loan), rkey);
+    return put(chunk, slots_.credits(chunk.pool).address(chunk.loan), rkey);
 }
 
 /* From inside of a put no NIC that has keys calls back, which with_own_handle()

@@ -5,17 +5,21 @@
 #include "../conn/connection.h"
 #include "../memory/remote_key.h"
 #include "../ucx.h"
+#include "../wire/messages.h"
 #include "key_source.h"
 #include "path.h"
 #include "slot_credits.h"
 
 #include <memory>
+#include <vector>
 
 namespace fuselink {
 
 /**
- * Slots of the peer's host memory, through which data goes to memory of its GPU:
- * asks for credits, takes grants, gives back, and has the NICs' keys for them.
+ * Slots that the peer lends, through which data goes to memory of its GPU: asks for credits,
+ * takes grants, gives back, and has the NICs' keys for them. There is a pool of them in the
+ * memory of its host, and may be others in GPUs beside NICs of its, which only these reach
+ * and which are better for them: what is there does not go over the host's memory.
  *
  * One thread at a time (the worker's).
  */
@@ -23,14 +27,18 @@ class SlotBorrowing {
 public:
     /** All outlive this. */
     SlotBorrowing(Connection &connection, KeySource &keys)
-        : connection_(connection), keys_(keys)
+        : connection_(connection), keys_(keys), pools_(1)
     {
     }
     SlotBorrowing(const SlotBorrowing &)            = delete;
     SlotBorrowing &operator=(const SlotBorrowing &) = delete;
 
-    SlotCredits       &credits() { return credits_; }
-    const SlotCredits &credits() const { return credits_; }
+    /** Of which pool a chunk on that path takes a slot, now or when one is free: it is of no use
+     *  if nothing is held there. */
+    uint32_t pool_for(const Path &path);
+
+    SlotCredits       &credits(uint32_t pool) { return pools_[pool].credits; }
+    const SlotCredits &credits(uint32_t pool) const { return pools_[pool].credits; }
 
     /** Data for a GPU is to go over so many paths: asks for slots unless there are
      *  enough. Until the answer is here, and without slots, it goes by messages. */
@@ -45,18 +53,25 @@ public:
      *  empty. */
     void give_back();
 
-    /** Asks for the key by which the NIC of the path reaches the slots, unless that
+    /** Asks for the key by which the NIC of the path reaches the pool's slots, unless that
      *  was done. */
-    void request_key(const Path &path);
+    void request_key(const Path &path, uint32_t pool);
     /** That key; UCT_INVALID_RKEY if there is none (yet). Only if there are
      *  slots. */
-    uct_rkey_t key(const Path &path);
+    uct_rkey_t key(const Path &path, uint32_t pool);
 
 private:
-    Connection              &connection_;
-    KeySource               &keys_;
-    SlotCredits              credits_;
-    std::shared_ptr<NicKeys> nic_keys_; /* once there are slots */
+    struct Pool {
+        SlotCredits              credits;
+        std::shared_ptr<NicKeys> nic_keys; /* once there are slots */
+    };
+
+    bool bring_forth(uint32_t pool);
+    void give_back(uint32_t pool);
+
+    Connection       &connection_;
+    KeySource        &keys_;
+    std::vector<Pool> pools_; /* the first is of the host's memory */
 };
 
 } // namespace fuselink

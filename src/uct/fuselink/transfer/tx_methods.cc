@@ -32,13 +32,14 @@ TxMethod TxMethods::to_gpu(Transfer &transfer, const Path &path)
     if (memory_.opens(transfer, path)) {
         return TxMethod::Rma;
     }
-    const SlotCredits &credits = slots_.credits();
+    const uint32_t     pool    = slots_.pool_for(path);
+    const SlotCredits &credits = slots_.credits(pool);
     if (credits.held() == 0) {
         return TxMethod::Messages;
     }
     if (path.rail.reads()) { /* both ends must be registered */
-        slots_.request_key(path);
-        if (slots_.key(path) == UCT_INVALID_RKEY ||
+        slots_.request_key(path, pool);
+        if (slots_.key(path, pool) == UCT_INVALID_RKEY ||
             !memory_.reads_source(transfer, path)) {
             return TxMethod::Messages;
         }

@@ -33,6 +33,11 @@ public:
         CarrierBack
     };
     static bool is_chunk(Kind kind) { return kind <= Kind::Landed; }
+    /** Of Event::from and to: nothing, as NICs and kernels have the memory itself; a slot of
+     *  the host's memory; messages; and from kGpu on a slot of another GPU, of the relay of that
+     *  number. */
+    static constexpr uint8_t kItself = 0, kHost = 1, kMessages = 2, kGpu = 3;
+
     /** Instants are CLOCK_MONOTONIC nanoseconds, which the processes of a node
      *  share. */
     struct Event {
@@ -47,10 +52,11 @@ public:
         uint8_t  rail      = 0; /* ours */
         uint8_t  remote    = 0; /* the peer's */
         sched::PathView::Standing standing = sched::PathView::Standing::Free;
-        bool     probe     = false;
-        bool     planned   = false; /* there was a plan for the transfer */
-        bool     failed    = false;
-        NicState state     = NicState::Up; /* of the rail, where it failed */
+        bool     probe   : 1 = false;
+        bool     planned : 1 = false; /* there was a plan for the transfer */
+        bool     failed  : 1 = false;
+        uint8_t  from = kItself, to = kItself; /* what a chunk goes through at each end */
+        NicState state = NicState::Up; /* of the rail, where it failed */
     };
 
     static_assert(sizeof(Event) == 64); /* as the documents say */

@@ -69,18 +69,36 @@ std::string reason(const Trace::Event &event, const std::string &policy)
     return text + ", NIC " + standing_name(event.standing);
 }
 
-std::string describe(const Trace::Event &event, const std::string &policy)
+/* `relays`: names of those there, where they are known. */
+std::string place_name(uint8_t place, const std::map<unsigned, std::string> &relays)
+{
+    if (place < Trace::kGpu) {
+        return place == Trace::kMessages ? "messages" : "a slot of the host's memory";
+    }
+    const unsigned relay = place - Trace::kGpu;
+    const auto     it    = relays.find(relay);
+    return it != relays.end() ? "a slot of the GPU of " + it->second :
+                                format("a slot of another GPU (relay %u)", relay);
+}
+
+std::string describe(const Trace::Event &event, const TraceNames &names)
 {
     Json json;
     json.begin_object().field("bytes", event.length);
     json.field("peer", format("%016lx", event.peer));
     if (event.kind != Trace::Kind::Landed) {
         json.field("peer_rail", unsigned{event.remote});
-        json.field("why", reason(event, policy));
+        json.field("why", reason(event, names.policy));
+        if (event.from != Trace::kItself) {
+            json.field("from", place_name(event.from, names.relays));
+        }
+        if (event.to != Trace::kItself) {
+            json.field("to", place_name(event.to, {}));
+        }
         json.field("in_flight", event.in_flight).field("ahead", event.ahead);
         json.field("rate", event.rate);
         json.field("standing", standing_name(event.standing));
-        json.field("probe", event.probe).field("planned", event.planned);
+        json.field("probe", bool{event.probe}).field("planned", bool{event.planned});
         json.field("state", event.end == 0 ? "not over" :
                             event.failed   ? "failed" : "done");
     }
@@ -243,7 +261,7 @@ void TraceLines::write_chunk(const Trace::Event &chunk, int64_t now,
                         format_bytes(chunk.length);
     std::string rest  = "\"cat\": \"chunk\", \"ts\": " + micros(chunk.start) +
                         ", ";
-    std::string args  = "\"args\": " + describe(chunk, names_.policy);
+    std::string args  = "\"args\": " + describe(chunk, names_);
     if (chunk.kind == Trace::Kind::Landed) {
         rail.receives = true;
         event("i", name, first + kPerRail - 1,

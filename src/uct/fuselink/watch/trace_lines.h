@@ -6,6 +6,7 @@
 #include "trace.h"
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct TraceNames {
     std::vector<std::string> rails; /* ours, by index */
     std::string              policy;
     uint64_t                 interface = 0; /* what peers call us */
+    std::map<unsigned, std::string> relays; /* of this node, by number: whose GPU */
 };
 
 /** The trace of one engine as events of Chrome's tracing, one JSON object each.

@@ -21,7 +21,7 @@ namespace fuselink::wire {
 static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
-inline constexpr uint8_t kProtocolVersion = 14;
+inline constexpr uint8_t kProtocolVersion = 15;
 
 /* fuselink's own active message ids on a rail; there are no others. */
 enum class RailAm : uint8_t {
@@ -408,6 +408,10 @@ struct SlotName {
     uint32_t turn;
 } __attribute__((packed));
 
+/* The pools that slots are of: that of the host's memory, and of GPUs beside some NICs, which
+ * only these reach, and which is lent unasked. */
+inline constexpr uint32_t kHostPool = 0, kSlotPools = 65;
+
 /* The answer: this, then `count` SlotNames. Slot i is at base + i * size; NICs'
  * keys for all of them are those of the region. */
 struct SlotGrant {
@@ -417,21 +421,21 @@ struct SlotGrant {
     uint32_t      region_id;
     uint32_t      size;
     uint32_t      count;
-    uint32_t      reserved;
+    uint32_t      pool;
 } __attribute__((packed));
 
 /* Others want slots as well: give back all but so many. */
 struct SlotRecall {
     ControlHeader header;
     uint32_t      keep;
-    uint32_t      reserved;
+    uint32_t      pool;
 } __attribute__((packed));
 
 /* This, then `count` SlotNames, which the sender will not fill. */
 struct SlotBack {
     ControlHeader header;
     uint32_t      count;
-    uint32_t      reserved;
+    uint32_t      pool;
 } __attribute__((packed));
 
 inline constexpr uint8_t kPartLast = 1;
@@ -460,7 +464,7 @@ enum class DataKind : uint8_t { Put = 0, Get = 1 };
 struct InSlot {
     SlotName name;
     uint32_t length;
-    uint32_t reserved;
+    uint32_t pool;
 } __attribute__((packed));
 
 /* Says that a chunk is in memory, or why not. */

@@ -1,0 +1,73 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "near_pool.h"
+
+#include <algorithm>
+
+namespace fuselink {
+
+NearPool::NearPool(const Host &host, NearSlots &near, Lender &lender, RegionTable &regions)
+    : host_(host), near_(near), lender_(lender), regions_(regions),
+      key_(regions.add(lender.mapped->memory(), 0, &lender.mapped->region())),
+      ledger_(std::min(lender.offer.slots, RelayRegistry::kSlots)), filled_at_(host.now())
+{
+    while (ledger_.take()) { /* until the lender has given one */
+    }
+}
+
+NearPool::~NearPool()
+{
+    regions_.remove(key_);
+}
+
+std::vector<SlotCredit> NearPool::lend(SlotLedger::Borrower who, uint32_t want)
+{
+    if (closed_) {
+        return {};
+    }
+    while (ledger_.lent(who) + ledger_.free() < want) {
+        const NearSlots::Slot slot = near_.take(lender_);
+        if (!slot) {
+            break;
+        }
+        slots_[slot.handle.slot] = slot;
+        ++held_;
+        ledger_.give(slot.handle.slot);
+    }
+    std::vector<SlotCredit> loans = ledger_.lend(who, want);
+    (void)give_surplus();
+    return loans;
+}
+
+bool NearPool::fill(SlotLedger::Borrower who, const SlotCredit &loan)
+{
+    filled_at_ = host_.now();
+    return ledger_.fill(who, loan);
+}
+
+bool NearPool::give_surplus()
+{
+    while (const auto slot = ledger_.take()) {
+        near_.give(slots_[*slot]);
+        slots_[*slot] = {};
+        --held_;
+    }
+    return held_ == 0;
+}
+
+void NearPool::close()
+{
+    closed_ = true;
+    ledger_.close();
+}
+
+ucs_status_t NearPool::drain(uint32_t slot, void *gpu, size_t length, uct_completion_t *comp)
+{
+    return near_.drain(slots_[slot], gpu, length, comp);
+}
+
+void NearPool::drained(size_t length, ucs_status_t status)
+{
+    near_.drained(lender_, length, status);
+}
+
+} // namespace fuselink

@@ -1,0 +1,91 @@
+/* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
+#include "near_pools.h"
+
+#include "../wire/messages.h"
+
+#include <algorithm>
+
+namespace fuselink {
+namespace {
+
+/* Slots that nothing was put into for so long are of more use to others. */
+constexpr sched::Nanos kIdle = sched::Nanos::millis(100);
+
+} // namespace
+
+NearPool *NearPools::pool_for(unsigned nic, SlotLedger::Borrower who)
+{
+    NearSlots *near = copies_.near();
+    if (near == nullptr) {
+        return nullptr;
+    }
+    near->look();
+    Lender *lender = near->lender_for(nic);
+    if (lender == nullptr) {
+        near->demand(nic);
+        return nullptr;
+    }
+    NearPool *pool = find(NearPool::number_of(*lender));
+    if (pool == nullptr) {
+        pools_.push_back(std::make_unique<NearPool>(host_, *near, *lender, regions_));
+        pool = pools_.back().get();
+    }
+    return pool->closed() || pool->ledger().lent(who) != 0 ? nullptr : pool;
+}
+
+NearPool *NearPools::find(uint32_t number) const
+{
+    auto it = std::find_if(pools_.begin(), pools_.end(), [&](const auto &pool) {
+        return pool->number() == number;
+    });
+    return it != pools_.end() ? it->get() : nullptr;
+}
+
+void NearPools::settle(NearPool &pool)
+{
+    if (pool.give_surplus()) {
+        std::erase_if(pools_, [&](const auto &one) { return one.get() == &pool; });
+    }
+}
+
+void NearPools::recall(NearPool &pool, SlotLedger::Borrower not_who)
+{
+    wire::SlotRecall recall{};
+    recall.header.type = static_cast<uint8_t>(wire::ControlType::SlotRecall);
+    recall.keep        = pool.ledger().share();
+    recall.pool        = pool.number();
+    for (SlotLedger::Borrower who : pool.ledger().over_quota()) {
+        Connection *conn = who != not_who ? peers_.find(who) : nullptr;
+        if (conn != nullptr && !conn->failed()) {
+            conn->send_control(&recall, sizeof(recall));
+        }
+    }
+}
+
+bool NearPools::is_over(const NearPool &pool, sched::Nanos now) const
+{
+    return now - pool.filled_at() > kIdle || !copies_.near()->lends(pool.lender(), now);
+}
+
+/* A connection may fail by what it is sent: its slots come back, and pools may end. */
+void NearPools::look(sched::Nanos now)
+{
+    copies_.near()->look(); /* this process is there yet, for the others */
+    std::vector<uint32_t> over;
+    for (const auto &pool : pools_) {
+        if (!pool->closed() && is_over(*pool, now)) {
+            over.push_back(pool->number());
+        } else if (!pool->closed()) {
+            pool->demand(now);
+        }
+    }
+    for (uint32_t number : over) {
+        NearPool *pool = find(number);
+        if (pool != nullptr) {
+            pool->close();
+            recall(*pool);
+        }
+    }
+}
+
+} // namespace fuselink
