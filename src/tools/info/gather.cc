@@ -65,7 +65,7 @@ std::string no_gpu_direct(const Rail &rail, const NicMemory &nics)
         return "the kernel sends from and receives to the host's memory";
     }
     if (rail.control().md().takes_gpu_memory()) {
-        return nics.any_for_gpus() ? "" : 
+        return nics.any_for_gpus() ? "" :
                    "UCX_FUSELINK_GPU_DIRECT or UCX_FUSELINK_GPU_COPIES is n, or UCX has no "
                    "cuda_copy";
     }

@@ -205,7 +205,7 @@ TEST_F(SlotLenderTest, OfOtherPoolsThereIsNothing)
     EXPECT_FALSE(lender->fill(UINT32_MAX, granted.loans[0]));
     EXPECT_EQ(lender->slot_size(kHostPool), kSlot);
     EXPECT_EQ(lender->slot_size(1), 0u);
-    lender->came_over_host(0);
+    lender->lend_near(0);
     EXPECT_FALSE(near.any());
     EXPECT_TRUE(lender->fill(kHostPool, granted.loans[0]));
 }

@@ -45,7 +45,7 @@ void BulkReceiver::on_full(const wire::DataPart &part, const wire::InSlot &in)
         staging_.in_slot(part, target.to, *slot, in.length, target.op_of_get());
         if (slot->pool == nullptr && part.remote < rails_.list().size() &&
             rails_.list()[part.remote]->reads()) {
-            lender_.came_over_host(rails_.list()[part.remote]->memory());
+            lender_.lend_near(rails_.list()[part.remote]->memory());
         }
         return;
     }

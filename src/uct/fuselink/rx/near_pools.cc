@@ -9,7 +9,7 @@ namespace fuselink {
 namespace {
 
 /* Slots that nothing was put into for so long are of more use to others. */
-constexpr sched::Nanos kIdle = sched::Nanos::millis(100);
+constexpr sched::Nanos kIdle = sched::Nanos::millis(500);
 
 } // namespace
 

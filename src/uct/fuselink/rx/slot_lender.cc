@@ -38,6 +38,11 @@ void SlotLender::on_ask(const void *data, size_t length)
     }
     grant(wire::kHostPool, reinterpret_cast<uintptr_t>(slots_->at(0)), slots_->size(),
           slots_->region().key, loans);
+    for (const auto &rail : rails_.list()) {
+        if (rail->reads()) {
+            lend_near(rail->memory());
+        }
+    }
 }
 
 void SlotLender::grant(uint32_t pool, uint64_t base, size_t size, const RegionKey &key,
@@ -59,7 +64,7 @@ void SlotLender::grant(uint32_t pool, uint64_t base, size_t size, const RegionKe
                        names.size() * sizeof(names[0]));
 }
 
-void SlotLender::came_over_host(unsigned nic)
+void SlotLender::lend_near(unsigned nic)
 {
     NearPool *pool = conn_.failed() ? nullptr : near_.pool_for(nic, conn_.session());
     if (pool == nullptr) {

@@ -41,9 +41,9 @@ public:
     void on_ask(const void *data, size_t length);  /* wire::SlotAsk */
     void on_back(const void *data, size_t length); /* wire::SlotBack */
 
-    /** Data for the GPU has come by this NIC (NicMemory's number) over the host's memory:
-     *  lends slots beside the NIC, if there are some, from then on. */
-    void came_over_host(unsigned nic);
+    /** Data for the GPU comes by this NIC (NicMemory's number) and over the host's memory:
+     *  lends slots beside the NIC, if there are some and the peer has none. */
+    void lend_near(unsigned nic);
 
     /** Size of the slots of a pool, as the peer calls it; 0: there is none. */
     size_t slot_size(uint32_t pool) const;

@@ -141,6 +141,18 @@ void SlotBorrowing::request_key(const Path &path, uint32_t pool)
     }
 }
 
+bool SlotBorrowing::awaits_key(const Path &path) const
+{
+    for (uint32_t pool = 1; ucs_unlikely(pool < pools_.size()); ++pool) {
+        if (pools_[pool].credits.held() != 0 && path.rail.reads() &&
+            path.remote.memory < wire::kMaxRails &&
+            pools_[pool].nic_keys->state(path.remote.memory) == NicKeys::State::Asked) {
+            return true;
+        }
+    }
+    return false;
+}
+
 uct_rkey_t SlotBorrowing::key(const Path &path, uint32_t pool)
 {
     return TransferMemory::remote_key(*pools_[pool].nic_keys, path);

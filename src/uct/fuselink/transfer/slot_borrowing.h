@@ -56,6 +56,8 @@ public:
     /** Asks for the key by which the NIC of the path reaches the pool's slots, unless that
      *  was done. */
     void request_key(const Path &path, uint32_t pool);
+    /** Slots of a GPU are lent, and whether the NIC reaches them will be known soon. */
+    bool awaits_key(const Path &path) const;
     /** That key; UCT_INVALID_RKEY if there is none (yet). Only if there are
      *  slots. */
     uct_rkey_t key(const Path &path, uint32_t pool);

@@ -63,12 +63,12 @@ bool TransferMemory::opens(Transfer &transfer, const Path &path)
         if (transfer.to_gpu && !serves) {
             return false; /* that would have come with the region's */
         }
-        transfer.keys = std::make_shared<NicKeys>();
+        transfer.keys = served_.find(transfer.remote_region);
     }
     if (transfer.keys->state(slot) == NicKeys::State::Unknown) {
         const uint32_t token = keys_.request_keys(transfer.remote_region,
                                                   transfer.keys);
-        if (serves) {
+        if (serves && !served_.asked(transfer.keys, token)) {
             transfer.key_token = token;
         }
         if (connection_.failed()) {

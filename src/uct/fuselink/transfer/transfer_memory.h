@@ -10,6 +10,7 @@
 #include "../ucx.h"
 #include "key_source.h"
 #include "path.h"
+#include "served_keys.h"
 #include "transfer.h"
 
 namespace fuselink {
@@ -27,7 +28,7 @@ public:
     TransferMemory(const Connection &connection, RegionTable &regions,
                    NicMemory &nics, GpuCopies &copies, KeySource &keys)
         : connection_(connection), regions_(regions), nics_(nics),
-          copies_(copies), keys_(keys)
+          copies_(copies), keys_(keys), served_(keys)
     {
     }
     TransferMemory(const TransferMemory &)            = delete;
@@ -104,6 +105,7 @@ private:
     NicMemory        &nics_;
     GpuCopies        &copies_;
     KeySource        &keys_;
+    ServedKeys        served_;
 };
 
 } // namespace fuselink

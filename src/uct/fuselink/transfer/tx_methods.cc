@@ -34,6 +34,9 @@ TxMethod TxMethods::to_gpu(Transfer &transfer, const Path &path)
     }
     const uint32_t     pool    = slots_.pool_for(path);
     const SlotCredits &credits = slots_.credits(pool);
+    if (pool == wire::kHostPool && slots_.awaits_key(path)) {
+        return TxMethod::NotYet;
+    }
     if (credits.held() == 0) {
         return TxMethod::Messages;
     }
