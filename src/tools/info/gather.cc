@@ -55,7 +55,7 @@ void add_settings(const Transport &transport, Facts &facts)
     }
 }
 
-/* Why UCX cannot let the NIC read memory of GPUs; empty if it can. */
+/* Why the NIC does not read memory of GPUs; empty if it does. */
 std::string no_gpu_direct(const Rail &rail, const NicMemory &nics)
 {
     if (rail.by_messages()) {
@@ -98,7 +98,7 @@ void add_rails(const Engine &engine, Facts &facts)
         one.by_messages = rail->by_messages();
         one.reads       = rail->reads();
         one.no_gpu_direct = no_gpu_direct(*rail, engine.nics());
-        one.far_gpus    = engine.nics().far_for_gpus();
+        one.far_gpus      = engine.nics().far_for_gpus();
         facts.rails.push_back(std::move(one));
     }
 }

@@ -41,10 +41,11 @@ void add_paths(Json &json, const Facts &facts, size_t gpu)
 {
     json.key("paths").begin_array();
     for (const auto &path : facts.gpus.paths(gpu)) {
+        const auto &rail = facts.rails[facts.gpus.rail_of(path.nic)];
         json.begin_object();
-        json.field("rail", facts.rails[facts.gpus.rail_of(path.nic)].port);
+        json.field("rail", rail.port);
         json.field("way", topology::name(path.way));
-        json.field("used", used_way(path, facts.rails[facts.gpus.rail_of(path.nic)]));
+        json.field("used", used_way(path, rail));
         add_connection(json, "connection", path.connection);
         rate_or_null(json, "bytes_per_second", path.rate);
         json.key("relays").begin_array();

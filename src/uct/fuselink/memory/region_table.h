@@ -21,6 +21,8 @@ class Region;
 struct RegionKey {
     uint32_t id  = 0;
     uint64_t key = 0; /* never 0 for a live region */
+
+    bool operator==(const RegionKey &) const = default;
 };
 
 /**

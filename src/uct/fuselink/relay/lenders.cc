@@ -168,12 +168,12 @@ std::optional<RelayRegistry::SlotHandle> Lenders::take(Lender &lender, Nanos now
     auto slot = registry_->take(lender.entry, lender.offer, entry_);
     lender.in_use += slot.has_value();
     if (slot) {
-        use(lender, now);
+        keep(lender, now);
     }
     return slot;
 }
 
-void Lenders::use(Lender &lender, Nanos now)
+void Lenders::keep(Lender &lender, Nanos now)
 {
     if (now - lender.asked >= kUse) {
         lender.asked = now;

@@ -89,7 +89,7 @@ public:
     /** A slot of one who is ready(); none if all are taken, or he is gone. */
     std::optional<RelayRegistry::SlotHandle> take(Lender &lender, sched::Nanos now);
     /** Its slots are of use: it keeps them. */
-    void use(Lender &lender, sched::Nanos now);
+    void keep(Lender &lender, sched::Nanos now);
     /** Its end. Not where the lender still has it (`keeps`). */
     void give(Lender &lender, const RelayRegistry::SlotHandle &slot, bool keeps = false);
 

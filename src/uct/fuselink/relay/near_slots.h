@@ -57,7 +57,7 @@ public:
     void    demand(unsigned nic);
 
     /** Its slots are in use, though no other is taken. */
-    void    keep(Lender &lender, sched::Nanos now) { lenders_.use(lender, now); }
+    void    keep(Lender &lender, sched::Nanos now) { lenders_.keep(lender, now); }
 
     /** A slot, and the end of it; none if all are taken. */
     Slot take(Lender &lender);

@@ -78,11 +78,11 @@ private:
     Connection  &conn_;
     const Rails &rails_;
     GpuCopies   &copies_;
-    OpenGets   &gets_;
-    RxTargets   targets_;
-    RxStaging   staging_;
-    RxPathEnds  paths_;
-    SlotLender  lender_;
+    OpenGets    &gets_;
+    RxTargets    targets_;
+    RxStaging    staging_;
+    RxPathEnds   paths_;
+    SlotLender   lender_;
 };
 
 } // namespace fuselink

@@ -21,21 +21,15 @@ NearPool::~NearPool()
 
 std::vector<SlotCredit> NearPool::lend(SlotLedger::Borrower who, uint32_t want)
 {
-    if (closed_) {
-        return {};
-    }
     while (ledger_.lent(who) + ledger_.free() < want) {
         const NearSlots::Slot slot = near_.take(lender_);
         if (!slot) {
             break;
         }
         slots_[slot.handle.slot] = slot;
-        ++held_;
         ledger_.give(slot.handle.slot);
     }
-    std::vector<SlotCredit> loans = ledger_.lend(who, want);
-    (void)give_surplus();
-    return loans;
+    return ledger_.lend(who, want);
 }
 
 bool NearPool::fill(SlotLedger::Borrower who, const SlotCredit &loan)
@@ -49,15 +43,10 @@ bool NearPool::give_surplus()
     while (const auto slot = ledger_.take()) {
         near_.give(slots_[*slot]);
         slots_[*slot] = {};
-        --held_;
     }
-    return held_ == 0;
-}
-
-void NearPool::close()
-{
-    closed_ = true;
-    ledger_.close();
+    return std::none_of(slots_.begin(), slots_.end(), [](const NearSlots::Slot &slot) {
+        return static_cast<bool>(slot);
+    });
 }
 
 ucs_status_t NearPool::drain(uint32_t slot, void *gpu, size_t length, uct_completion_t *comp)

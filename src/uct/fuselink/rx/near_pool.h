@@ -45,7 +45,7 @@ public:
 
     /** Who has which. */
     SlotLedger &ledger() { return ledger_; }
-    /** As the ledger's, of slots which the lender has free. */
+    /** As the ledger's, of slots which the lender has free; then give_surplus(). */
     std::vector<SlotCredit> lend(SlotLedger::Borrower who, uint32_t want);
     /** `who` says that it has filled a slot. False if it must not. */
     [[nodiscard]] bool fill(SlotLedger::Borrower who, const SlotCredit &loan);
@@ -54,10 +54,7 @@ public:
     /** Gives the lender back what no peer has. True if that was the last. */
     bool give_surplus();
     /** Its slots are in use: the lender keeps them. */
-    void demand(sched::Nanos now) { near_.keep(lender_, now); }
-    /** Nobody is lent anything any more, or keeps what is emptied. */
-    void close();
-    bool closed() const { return closed_; }
+    void keep(sched::Nanos now) { near_.keep(lender_, now); }
 
     /** Copies what is in a slot to this process's GPU: UCS_INPROGRESS if the completion tells,
      *  and then drained() is to be called. */
@@ -65,16 +62,14 @@ public:
     void         drained(size_t length, ucs_status_t status);
 
 private:
-    const Host                                          &host_;
-    NearSlots                                           &near_;
-    Lender                                              &lender_;
-    RegionTable                                         &regions_;
-    RegionKey                                            key_;
-    SlotLedger                                           ledger_; /* "own": not of ours now */
-    std::array<NearSlots::Slot, RelayRegistry::kSlots> slots_{};
-    sched::Nanos                                         filled_at_;
-    unsigned                                             held_   = 0; /* of these */
-    bool                                                 closed_ = false;
+    const Host                                        &host_;
+    NearSlots                                         &near_;
+    Lender                                            &lender_;
+    RegionTable                                       &regions_;
+    RegionKey                                          key_;
+    SlotLedger                                         ledger_;  /* "own": not of ours now */
+    std::array<NearSlots::Slot, RelayRegistry::kSlots> slots_{}; /* those that are */
+    sched::Nanos                                       filled_at_;
 };
 
 } // namespace fuselink

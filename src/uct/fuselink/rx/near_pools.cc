@@ -1,7 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "near_pools.h"
 
-#include "../wire/messages.h"
+#include "slot_recall.h"
 
 #include <algorithm>
 
@@ -30,7 +30,7 @@ NearPool *NearPools::pool_for(unsigned nic, SlotLedger::Borrower who)
         pools_.push_back(std::make_unique<NearPool>(host_, *near, *lender, regions_));
         pool = pools_.back().get();
     }
-    return pool->closed() || pool->ledger().lent(who) != 0 ? nullptr : pool;
+    return pool->ledger().closed() || pool->ledger().lent(who) != 0 ? nullptr : pool;
 }
 
 NearPool *NearPools::find(uint32_t number) const
@@ -48,20 +48,6 @@ void NearPools::settle(NearPool &pool)
     }
 }
 
-void NearPools::recall(NearPool &pool, SlotLedger::Borrower not_who)
-{
-    wire::SlotRecall recall{};
-    recall.header.type = static_cast<uint8_t>(wire::ControlType::SlotRecall);
-    recall.keep        = pool.ledger().share();
-    recall.pool        = pool.number();
-    for (SlotLedger::Borrower who : pool.ledger().over_quota()) {
-        Connection *conn = who != not_who ? peers_.find(who) : nullptr;
-        if (conn != nullptr && !conn->failed()) {
-            conn->send_control(&recall, sizeof(recall));
-        }
-    }
-}
-
 bool NearPools::is_over(const NearPool &pool, sched::Nanos now) const
 {
     return now - pool.filled_at() > kIdle || !copies_.near()->lends(pool.lender(), now);
@@ -73,17 +59,20 @@ void NearPools::look(sched::Nanos now)
     copies_.near()->look(); /* this process is there yet, for the others */
     std::vector<uint32_t> over;
     for (const auto &pool : pools_) {
-        if (!pool->closed() && is_over(*pool, now)) {
+        if (pool->ledger().closed()) {
+            continue;
+        }
+        if (is_over(*pool, now)) {
             over.push_back(pool->number());
-        } else if (!pool->closed()) {
-            pool->demand(now);
+        } else {
+            pool->keep(now);
         }
     }
     for (uint32_t number : over) {
         NearPool *pool = find(number);
         if (pool != nullptr) {
-            pool->close();
-            recall(*pool);
+            pool->ledger().close();
+            recall_slots(pool->ledger(), number, peers_);
         }
     }
 }

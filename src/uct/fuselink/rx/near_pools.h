@@ -42,8 +42,6 @@ public:
     /** Slots have come back, or have not been lent: the lender has them back, and a pool that has no
      *  other ends. */
     void settle(NearPool &pool);
-    /** Borrowers that have more than their share, but for `not_who`, are to give it back. */
-    void recall(NearPool &pool, SlotLedger::Borrower not_who = 0);
 
     bool any() const { return !pools_.empty(); }
     /** Now and then: closes those that are not to be any more. */

@@ -155,9 +155,8 @@ void RxStaging::copy(Chunk &chunk)
 
 ucs_status_t RxStaging::begin(Copy &copy)
 {
-    const auto &lent = copy.chunk->lent;
-    if (lent && lent->pool != nullptr) {
-        return lent->pool->drain(lent->slot, copy.to, copy.length, &copy.comp);
+    if (NearPool *pool = pool_of(*copy.chunk)) {
+        return pool->drain(copy.chunk->lent->slot, copy.to, copy.length, &copy.comp);
     }
     return copies_.begin_in(copy.to, copy.slot, copy.length, &copy.comp);
 }
@@ -177,9 +176,8 @@ void RxStaging::on_copied(uct_completion_t *comp)
     RxStaging &staging = *copy->staging;
     Queue    &queue    = staging.open_[{copy->chunk->rail,
                                          copy->chunk->remote}];
-    const auto &lent = copy->chunk->lent;
-    if (lent && lent->pool != nullptr) {
-        lent->pool->drained(copy->length, comp->status);
+    if (NearPool *pool = pool_of(*copy->chunk)) {
+        pool->drained(copy->length, comp->status);
     }
     staging.end(copy);
     staging.answer(queue);
@@ -187,9 +185,9 @@ void RxStaging::on_copied(uct_completion_t *comp)
 
 void RxStaging::end(Copy *copy)
 {
-    Chunk     &chunk = *copy->chunk;
-    const bool near  = chunk.lent && chunk.lent->pool != nullptr;
-    if (copy->comp.status != UCS_OK && !(near && copy_by_cpu(*copy))) {
+    Chunk &chunk = *copy->chunk;
+    if (copy->comp.status != UCS_OK &&
+        !(pool_of(chunk) != nullptr && copy_by_cpu(*copy))) {
         chunk.status = copy->comp.status;
     }
     emptied(chunk, copy->slot);
@@ -202,17 +200,15 @@ void RxStaging::end(Copy *copy)
 
 void RxStaging::emptied(Chunk &chunk, char *slot)
 {
-    Slots &slots = copies_.slots_in();
     if (!chunk.lent) {
-        slots.give(slot);
-    } else if (chunk.lent->pool == nullptr) {
-        chunk.kept = slots.ledger().empty(chunk.lent->slot);
-    } else {
-        NearPool &pool = *chunk.lent->pool;
-        chunk.kept     = pool.ledger().empty(chunk.lent->slot);
-        if (!chunk.kept) {
-            near_.settle(pool);
-        }
+        copies_.slots_in().give(slot);
+        return;
+    }
+    NearPool   *pool   = pool_of(chunk);
+    SlotLedger &ledger = pool != nullptr ? pool->ledger() : copies_.slots_in().ledger();
+    chunk.kept         = ledger.empty(chunk.lent->slot);
+    if (pool != nullptr && !chunk.kept) {
+        near_.settle(*pool);
     }
 }
 

@@ -92,6 +92,11 @@ private:
     Queue &queue_of(const wire::DataPart &part);
     static Chunk &add(Queue &queue, const wire::DataPart &part,
                       const wire::OpId *get = nullptr);
+    /* Whose slot it is in; null: none, or one of the host's memory. */
+    static NearPool *pool_of(const Chunk &chunk)
+    {
+        return chunk.lent ? chunk.lent->pool : nullptr;
+    }
     void copy(Chunk &chunk);
     ucs_status_t begin(Copy &copy);
     bool copy_by_cpu(const Copy &copy);

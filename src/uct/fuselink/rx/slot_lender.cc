@@ -1,6 +1,8 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "slot_lender.h"
 
+#include "slot_recall.h"
+
 #include <algorithm>
 #include <vector>
 
@@ -34,7 +36,7 @@ void SlotLender::on_ask(const void *data, size_t length)
         std::min<size_t>(ask.want, ledger.lent(who) + most));
     const std::vector<SlotCredit> loans = ledger.lend(who, want);
     if (ledger.lent(who) < std::min(ask.want, ledger.share())) {
-        recall();
+        recall_slots(ledger, wire::kHostPool, others_, who);
     }
     grant(wire::kHostPool, reinterpret_cast<uintptr_t>(slots_->at(0)), slots_->size(),
           slots_->region().key, loans);
@@ -73,10 +75,10 @@ void SlotLender::lend_near(unsigned nic)
     const uint32_t                number = pool->number();
     const std::vector<SlotCredit> loans = pool->lend(conn_.session(), kNearSlots);
     if (loans.size() < kNearSlots) {
-        near_.recall(*pool, conn_.session()); /* somebody may have more than his share now */
+        recall_slots(pool->ledger(), number, others_, conn_.session()); /* somebody may have more than his share now */
     }
     if (!loans.empty()) {
-        grant(pool->number(), reinterpret_cast<uintptr_t>(pool->at(0)), pool->size(),
+        grant(number, reinterpret_cast<uintptr_t>(pool->at(0)), pool->size(),
               pool->key(), loans);
     }
     if (NearPool *left = near_.find(number)) { /* failed connections give theirs back */
@@ -91,21 +93,6 @@ size_t SlotLender::slot_size(uint32_t pool) const
     }
     const NearPool *near = near_.find(pool);
     return near != nullptr ? near->size() : 0;
-}
-
-/* From those who have more than their share. */
-void SlotLender::recall()
-{
-    const SlotLedger &ledger = slots_->ledger();
-    wire::SlotRecall recall{};
-    recall.header.type = static_cast<uint8_t>(ControlType::SlotRecall);
-    recall.keep        = ledger.share();
-    for (SlotLedger::Borrower who : ledger.over_quota()) {
-        Connection *other = others_.find(who);
-        if (other != nullptr && other != &conn_ && !other->failed()) {
-            other->send_control(&recall, sizeof(recall));
-        }
-    }
 }
 
 void SlotLender::on_back(const void *data, size_t length)

@@ -59,7 +59,6 @@ public:
 private:
     void grant(uint32_t pool, uint64_t base, size_t size, const RegionKey &key,
                const std::vector<SlotCredit> &loans);
-    void recall();
     bool may_still_write(bool to_gpus) const;
     void end_near(bool stopped);
 

@@ -53,6 +53,7 @@ public:
     std::vector<Borrower> over_quota() const;
     /** From now on nothing is lent, and nobody's share is anything. */
     void close() { closed_ = true; }
+    bool closed() const { return closed_; }
 
     /** `who` says that it has filled the slot. False if it must not. */
     [[nodiscard]] bool fill(Borrower who, const SlotCredit &loan);

@@ -188,7 +188,7 @@ size_t ChunkSelector::length(const Transfer &transfer,
     size_t      length = std::min(wanted, remaining);
     size_t      slot   = SIZE_MAX;
     if (decision.method == TxMethod::Slot) {
-        const SlotCredits &credits = slots_.credits(slots_.pool_for(path));
+        const SlotCredits &credits = slots_.credits(decision.pool);
         slot                       = credits.size();
         const size_t part =
             std::min(window / std::max<size_t>(credits.held(), 1),
@@ -290,6 +290,9 @@ TxDecision ChunkSelector::next(Transfer &transfer,
     decision.path    = candidates.paths[choice.path];
     decision.method  = candidates.methods[choice.path];
     decision.direct  = candidates.direct[choice.path];
+    if (decision.method == TxMethod::Slot) {
+        decision.pool = slots_.pool_for(*decision.path);
+    }
     decision.length  = length(transfer, decision, choice.length.count(),
                               candidates.room.at[choice.path].window.count(),
                               remaining, segment != nullptr);

@@ -33,6 +33,7 @@ Chunk &ChunkTx::make(Transfer &transfer, const TxDecision &decision,
     chunk.tries       = segment != nullptr ? segment->tries : uint8_t{0};
     chunk.sent        = 0;
     chunk.in_slot     = decision.method == TxMethod::Slot;
+    chunk.pool        = decision.pool;
     chunk.by_messages = decision.method == TxMethod::Messages || chunk.in_slot;
     chunk.left        = false;
     chunk.status      = UCS_OK;
@@ -93,7 +94,6 @@ ucs_status_t ChunkTx::hand_to_rail(Chunk &chunk, TxMethod method)
  * with what goes by messages. */
 ucs_status_t ChunkTx::post_to_slot(Chunk &chunk)
 {
-    chunk.pool          = slots_.pool_for(*chunk.path);
     chunk.loan          = slots_.credits(chunk.pool).take();
     chunk.comp.func     = on_put;
     chunk.waits         = 2;

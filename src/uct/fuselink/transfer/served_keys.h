@@ -33,7 +33,7 @@ public:
     std::shared_ptr<NicKeys> find(const RegionKey &region)
     {
         auto it = std::find_if(kept_.begin(), kept_.end(), [&](const Kept &one) {
-            return one.region.key == region.key && one.region.id == region.id;
+            return one.region == region;
         });
         if (it == kept_.end()) {
             if (kept_.size() >= kMost && !drop_one()) {
@@ -63,7 +63,8 @@ private:
         uint32_t                 question = 0;
     };
 
-    /* The one that was not used for longest. */
+    /* The one that was not used for longest. An open question holds its keys as well; who uses keys
+     * whose question is answered has them without this. */
     bool drop_one()
     {
         auto it = std::find_if(kept_.begin(), kept_.end(), [](const Kept &one) {

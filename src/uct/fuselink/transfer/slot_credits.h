@@ -57,8 +57,7 @@ public:
         const RegionKey region{grant.region_id, grant.region_key};
         if (grant.size < kLeastSlot ||
             (size_ != 0 &&
-             (grant.base != base_ || grant.size != size_ ||
-              region.id != region_.id || region.key != region_.key))) {
+             (grant.base != base_ || grant.size != size_ || region != region_))) {
             return Grant::Bad;
         }
         base_   = grant.base;

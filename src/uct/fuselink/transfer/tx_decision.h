@@ -28,6 +28,7 @@ struct TxDecision {
     size_t   length  = 0;
     TxMethod method  = TxMethod::None;
     bool     direct  = false; /* the NIC reads the GPU's memory, from the end */
+    uint32_t pool    = 0;     /* by a slot: of which pool of the peer's */
     const sched::PathView *seen = nullptr; /* of the choice; null: no trace */
 };
 
