@@ -37,12 +37,29 @@ TEST(StreamWatch, CountsWhatPasses)
     const StreamWatch::Passed passed = watch.take(state, ms(120));
     EXPECT_EQ(passed.packets, 4u);
     EXPECT_EQ(passed.lost, 3u);
-    EXPECT_EQ(passed.since, ms(110));
+    EXPECT_EQ(passed.since, ms(100)); /* nothing had passed when it was asked in between */
+    watch.hear(state, ms(125));
     EXPECT_EQ(watch.take(state, ms(130)).packets, 0u);
     state.resent  = 7'500; /* five, of which three were there */
     state.in_vain = 3;
     state.acked   = 15'000;
-    EXPECT_EQ(watch.take(state, ms(140)).lost, 2u);
+    const StreamWatch::Passed later = watch.take(state, ms(140));
+    EXPECT_EQ(later.lost, 2u);
+    EXPECT_EQ(later.since, ms(120));
+}
+
+TEST(StreamWatch, TellsOfEachTimeOut)
+{
+    StreamWatch watch;
+    StreamState state;
+    EXPECT_FALSE(watch.timed_out(state));
+    state.retransmits = 1;
+    EXPECT_TRUE(watch.timed_out(state));
+    EXPECT_FALSE(watch.timed_out(state));
+    state.retransmits = 0;
+    EXPECT_FALSE(watch.timed_out(state));
+    state.retransmits = 1;
+    EXPECT_TRUE(watch.timed_out(state));
 }
 
 /* What ends shows that its wire carries. */

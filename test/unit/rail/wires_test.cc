@@ -73,6 +73,20 @@ TEST_F(WiresTest, WhereOneLosesMuchAllKnow)
     EXPECT_FALSE(other.drops(of_other, at(1100)));
 }
 
+/* Kernels' first time-outs are no silence of the wire's, and a longer one is. */
+TEST_F(WiresTest, WhatIsLostInALongSilenceDoesNotCount)
+{
+    one.heard(of_one, at(0));
+    one.note_gap(of_one, at(250));
+    one.passed(of_one, 10, 9, at(0), at(250));
+    EXPECT_TRUE(one.drops(of_one, at(250)));
+    one.heard(of_one, at(2000));
+    one.note_gap(of_one, at(2350));
+    one.passed(of_one, 10, 9, at(2000), at(2350));
+    EXPECT_FALSE(one.drops(of_one, at(3500)));
+    EXPECT_FALSE(one.loses(of_one, at(2350)));
+}
+
 TEST_F(WiresTest, OldNewsIsNone)
 {
     one.proved_silent(of_one, at(0));

@@ -451,7 +451,9 @@ TEST(StallClock, WherePacketsAreDroppedAllTheTimeTheKernelTriesTwice)
     const auto goes = [&] { wire.sent = wire.view.peer_done_at = wire.view.now; };
     wire.pass(ms(590), ms(1), goes);
     EXPECT_EQ(wire.worst, Health::Suspect);
-    wire.view.retransmits = 2;
+    wire.view.retransmits = wire.view.wire_retries = 2;
+    EXPECT_EQ(wire.pass(ms(400), ms(1), goes), Nanos::max());
+    wire.view.wire_retries = 3; /* of any */
     EXPECT_NE(wire.pass(ms(10), ms(1), goes), Nanos::max());
 }
 
@@ -461,6 +463,7 @@ TEST(StallClock, WherePacketsAreDroppedAllTheTimeOthersSayThatTheWireIsGood)
     Wire       wire = dropping_wire();
     const auto goes = [&] { wire.sent = wire.view.peer_done_at = wire.view.now; };
     wire.view.retransmits   = 2;
+    wire.view.wire_retries  = 3;
     wire.view.pair_acked_at = wire.view.now + ms(1000);
     EXPECT_EQ(wire.pass(ms(1590), ms(1), goes), Nanos::max());
     EXPECT_NE(wire.pass(ms(20), ms(1), goes), Nanos::max()); /* 0.6 s without a word */

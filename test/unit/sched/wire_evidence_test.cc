@@ -99,6 +99,23 @@ TEST(WireEvidence, LossesInASilenceDoNotCount)
     EXPECT_TRUE(wire.drops(Nanos::millis(1740)));
 }
 
+/* All that left before something was heard may have arrived. */
+TEST(WireEvidence, CountsWhatIsSentOnceMoreInVain)
+{
+    WireEvidence wire;
+    const Nanos  heard = Nanos::millis(1000);
+    wire.retried(Nanos::millis(900), heard);
+    EXPECT_EQ(wire.retries(heard), 0u);
+    wire.retried(Nanos::millis(1100), heard);
+    wire.retried(Nanos::millis(1200), heard);
+    EXPECT_EQ(wire.retries(heard), 2u);
+    wire.retried(Nanos::millis(950), heard);
+    EXPECT_EQ(wire.retries(heard), 2u);
+    EXPECT_EQ(wire.retries(Nanos::millis(1100)), 0u);
+    wire.retried(Nanos::millis(1300), Nanos::millis(1250));
+    EXPECT_EQ(wire.retries(Nanos::millis(1250)), 1u);
+}
+
 TEST(WireEvidence, KnowsWhereSomeWereLost)
 {
     WireEvidence wire;

@@ -54,7 +54,8 @@ struct StreamWatch {
         looked_at = now;
     }
     struct Passed {
-        sched::Nanos since;   /* the last time that its kernel had heard of the other */
+        sched::Nanos since;   /* its kernel had last heard of the other when it was asked for
+                                 this the time before */
         uint64_t packets = 0; /* acknowledged, about */
         uint64_t lost    = 0; /* as far as that is known: sent once more, and something was
                                  acknowledged since */
@@ -62,11 +63,12 @@ struct StreamWatch {
     /** What it says. Returns what has passed since the last time. */
     Passed take(const StreamState &state, sched::Nanos now)
     {
-        const sched::Nanos since = acked_at;
+        const sched::Nanos since = taken_at_ != sched::Nanos() ? taken_at_ : acked_at;
         hear(state, now);
         if (state.acked == acked_) {
             return {};
         }
+        taken_at_ = acked_at;
         const uint64_t mss     = std::max(state.mss, 1u);
         auto           packets = [mss](uint64_t is, uint64_t was) {
             return (is - std::min(is, was) + mss - 1) / mss;
@@ -79,6 +81,13 @@ struct StreamWatch {
         resent_  = state.resent;
         in_vain_ = state.in_vain;
         return passed;
+    }
+    /** Its kernel has had one more time-out in a row than the last time. */
+    bool timed_out(const StreamState &state)
+    {
+        const bool more = state.retransmits > retransmits_;
+        retransmits_    = state.retransmits;
+        return more;
     }
     /** The last that is known to have come of the other side, over this wire or another. */
     sched::Nanos heard_at() const { return std::max(acked_at, done_at); }
@@ -98,8 +107,10 @@ struct StreamWatch {
 
 private:
     uint64_t done_ = 0;
+    sched::Nanos taken_at_;           /* acked_at, when something had passed */
     uint64_t acked_ = 0, resent_ = 0; /* bytes, as its kernel said, */
     uint32_t in_vain_ = 0;            /* and packets */
+    unsigned retransmits_ = 0;
 };
 
 } // namespace fuselink

@@ -130,6 +130,9 @@ void SilenceWatch::ask(Stream &stream, sched::Nanos now)
             stream.wire->sent_at = std::max(stream.wire->sent_at,
                                             now - stream.state.since_sent);
         }
+        if (watch.timed_out(stream.state)) {
+            rails_.wires().retried(*stream.wire, now - stream.state.since_sent, now);
+        }
     }
     if (stream.state.segments == 0 && stream.state.unsent.is_zero()) {
         watch.waits_from = now; /* nothing can be silent */
@@ -253,6 +256,14 @@ bool SilenceWatch::carries_by_pair(const Path &path)
                path.state == Path::State::Idle && path.pair && path.pair->ready();
 }
 
+Wire &SilenceWatch::wire_of(Path &path)
+{
+    if (ucs_unlikely(path.stream.wire == nullptr)) {
+        path.stream.wire = &rails_.wires().between(path.rail, path.remote);
+    }
+    return *path.stream.wire;
+}
+
 bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
 {
     const bool is_stream = path.rail.traits().stream;
@@ -281,16 +292,14 @@ bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
     if (is_stream) {
         bulk_.learn_address(path);
     }
-    if (ucs_unlikely(own.wire == nullptr)) {
-        own.wire = &rails_.wires().between(path.rail, path.remote);
-    }
+    Wire &wire     = wire_of(path);
     own.unanswered = false;
     StreamState state;
     if (is_stream && ucs_unlikely(own.watch.is_new()) &&
         host_.streams().look(path.ep, state)) {
         own.watch.hear(state, now); /* it has connected, perhaps long ago */
     }
-    stream = {&own.watch, own.wire, is_pair ? path.pair->ep() : path.ep, &path,
+    stream = {&own.watch, &wire, is_pair ? path.pair->ep() : path.ep, &path,
               is_stream ? nullptr : &own.check, path.rail.index(),
               path.remote.index, false, {}};
     note_answers(stream, now);
@@ -433,16 +442,19 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
     }
     if (path.rail.traits().stream) {
         const sched::Nanos waits    = now - watch.waits_from;
-        const Wire        *wire     = path.stream.wire;
-        const bool         doubted  = path.stream.unanswered ||
-                             (wire != nullptr && wire->evidence.silent());
+        const Wire        &wire     = wire_of(path);
+        const bool         doubted  = path.stream.unanswered || wire.evidence.silent();
         const sched::Nanos patience = doubted ? sched::WireEvidence::kTry :
                                                 ConnectTimer::kKernel;
         if (waits <= patience || !host_.streams().look(path.ep, state)) {
             return;
         }
-        if (state.phase == StreamState::Phase::Connecting ||
-            program_at_ > std::max(watch.waits_from, runs_since_) + patience / 2) {
+        const bool lost = state.phase == StreamState::Phase::Connecting ||
+                          state.segments != 0;
+        if (lost && rails_.wires().heard_at(wire, now) > watch.waits_from + patience / 2) {
+            bulk_.on_silent(path, true); /* what asks was, and that alone */
+        } else if (state.phase == StreamState::Phase::Connecting ||
+                   program_at_ > std::max(watch.waits_from, runs_since_) + patience / 2) {
             path.stream.unanswered = true;
             bulk_.on_silent(path);
         } else if (now - watch.probed_at >= std::min(patience, kLastAsk) / 4) {

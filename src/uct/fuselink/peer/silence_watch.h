@@ -101,6 +101,7 @@ private:
     }
     void   note_acknowledged(sched::Nanos now);
     static bool carries_by_pair(const Path &path);
+    Wire  &wire_of(Path &path);
     bool   find_path(Stream &stream, Path &path, sched::Nanos now);
     void   note_answers(Stream &stream, sched::Nanos now);
     void   hear(Stream &stream, sched::Nanos now);

@@ -44,6 +44,7 @@ WatchedConnection::stall_view(std::span<const WatchedConnection> all,
     if (wire != nullptr) { /* its own were earlier than what counts */
         view.drops         = wires.drops(*wire, now);
         view.loses         = wires.loses(*wire, now);
+        view.wire_retries  = wires.retries(*wire, now);
         view.pair_acked_at = std::max(view.pair_acked_at, wires.heard_at(*wire, now));
         view.pair_sent_at  = wire->sent_at;
     }

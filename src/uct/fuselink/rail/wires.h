@@ -62,7 +62,7 @@ public:
         }
     }
 
-    /** The one between the two, which is connected; it stays. Looks in a table, so its
+    /** The one between the two, which may connect; it stays. Looks in a table, so its
      *  users keep it. */
     Wire &between(const Rail &own, const wire::RailRecord &remote)
     {
@@ -108,6 +108,16 @@ public:
         if (now - heard_at(wire, now) >= kGap) {
             wire.evidence.note_gap(now);
         }
+    }
+    /** A packet left there at `at`, after a kernel's time-out. */
+    void retried(Wire &wire, sched::Nanos at, sched::Nanos now)
+    {
+        wire.evidence.retried(at, heard_at(wire, now));
+    }
+    /** So many of this process did since anybody of the node has heard anything. */
+    unsigned retries(const Wire &wire, sched::Nanos now) const
+    {
+        return wire.evidence.retries(heard_at(wire, now));
     }
     /** So many packets were acknowledged there, and so many lost, since `since`. */
     void passed(Wire &wire, uint64_t packets, uint64_t lost, sched::Nanos since,
@@ -241,8 +251,9 @@ private:
     /* and what was told long ago is no news. */
     static constexpr sched::Nanos kNews  = sched::Nanos::millis(500);
 
-    /* What is lost in a silence of so long says nothing of other times. */
-    static constexpr sched::Nanos kGap = sched::Nanos::millis(100);
+    /* What is lost in a silence of so long says nothing of other times. Behind a short
+     * queue all of a wire may wait for their kernels' first time-out, of 200 ms and some. */
+    static constexpr sched::Nanos kGap = sched::Nanos::millis(300);
 
     /* As long as a process itself remembers what it lost, about. */
     static constexpr sched::Nanos kDrops = sched::Nanos::seconds(1);

@@ -29,6 +29,8 @@ struct StallView {
     bool     carrier = true;    /* of the NIC here */
     bool     drops   = false;   /* packets, all the time, as was found out before */
     bool     loses   = false;   /* some, not long ago */
+    unsigned wire_retries = 0;  /* of all between the two NICs: after time-outs, since the
+                                   last acknowledgement there */
     bool     first   = false;   /* nothing that it has sent was ever acknowledged, or others of
                                    its NIC are so new */
     Nanos    rested;            /* nothing was under way for so long before that */
@@ -90,8 +92,9 @@ struct StallView {
  *   long ago: of a job's first bursts the same packet may be lost three times, before it is
  *   known that they are dropped all the time.
  * - Where packets are dropped all the time two are soon lost one after the other, of any
- *   connection: Dead after two time-outs only if none has heard anything for as long, and
- *   after six (12.6 s) else.
+ *   connection: Dead after two time-outs only if none has heard anything for as long, though
+ *   three packets were sent after time-outs since then, of any of them (where others rest
+ *   nothing is heard of a good wire, either); and after six (12.6 s) else.
  *
  * With a round trip of up to 1 ms and a look every millisecond a wire that falls
  * silent under traffic is Dead 26 to 45 ms after its last acknowledgement if the
@@ -114,7 +117,7 @@ public:
     static constexpr Nanos kMostStep   = Nanos::millis(8);
     static constexpr int64_t kRested   = 3; /* times a rest that was longer than that */
     /* Two time-outs of a kernel's last so long, and these many. */
-    static constexpr unsigned kTwo = 2, kFour = 4, kMany = 6;
+    static constexpr unsigned kTwo = 2, kThree = 3, kFour = 4, kMany = 6;
     static constexpr Nanos    kTwoTake = Nanos::millis(600), kFourTake = Nanos::seconds(3);
     /* Between two questions for room, each of which is answered. */
     static constexpr Nanos kRare       = Nanos::millis(1200);
@@ -274,7 +277,7 @@ private:
                                             wait : longest(view));
         }
         return view.retransmits >= kMany ||
-               (view.retransmits >= kTwo &&
+               (view.retransmits >= kTwo && view.wire_retries >= kThree &&
                 view.now - view.pair_acked_at >= kTwoTake);
     }
 

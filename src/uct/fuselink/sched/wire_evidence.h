@@ -38,6 +38,20 @@ public:
         found_at_         = is_new ? now : found_at_;
         return is_new;
     }
+    /** A packet left then, after a time-out. `heard` was somebody last. */
+    void retried(Nanos at, Nanos heard) noexcept
+    {
+        retries_ = retries(heard);
+        if (at > heard) {
+            retried_from_ = retries_ == 0 ? at : retried_from_;
+            ++retries_;
+        }
+    }
+    /** So many did since somebody has heard anything, or before, that is not told apart. */
+    unsigned retries(Nanos heard) const noexcept
+    {
+        return heard >= retried_from_ ? 0 : retries_;
+    }
     /** Nobody has heard anything for a while. */
     void note_gap(Nanos now) noexcept { gap_at_ = now; }
     /** So many packets were acknowledged since `since`, and so many were lost: what was sent
@@ -111,6 +125,8 @@ private:
     Nanos tried_at_;     /* the last try that was allowed */
     Nanos lost_at_;
     Nanos gap_at_;       /* the last moment of a long silence, of which losses say nothing */
+    Nanos    retried_from_; /* the first of those */
+    unsigned retries_ = 0;
     uint64_t losses_ = 0; /* by then */
     double   recent_ = 0, recent_lost_ = 0; /* packets */
     Nanos    recent_at_;

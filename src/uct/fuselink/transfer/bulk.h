@@ -213,10 +213,11 @@ public:
     {
         return wireup_.on_path_error(ep, status);
     }
-    /** Its wire does not carry. From progress. */
-    void on_silent(Path &path)
+    /** Its wire does not carry, or it does, and by chance what asks for a connection was
+     *  lost. From progress. */
+    void on_silent(Path &path, bool by_chance = false)
     {
-        recovery_.break_silent(path);
+        recovery_.break_silent(path, by_chance);
     }
     /** It does not connect, of which the peer knows. From progress. */
     void on_unanswered(Path &path)

@@ -11,7 +11,7 @@
 namespace fuselink {
 
 Path::Path(Rail &rail_, const wire::RailRecord &remote_, const Books &books)
-    : rail(rail_), remote(remote_), health(rail, remote),
+    : rail(rail_), remote(remote_), health(rail.health, remote),
       weight(remote_.bytes_per_second != 0 ?
                  std::min(rail_.speed(), double(remote_.bytes_per_second)) :
                  rail_.speed()),

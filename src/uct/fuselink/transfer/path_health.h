@@ -2,7 +2,7 @@
 #ifndef FUSELINK_TRANSFER_PATH_HEALTH_H
 #define FUSELINK_TRANSFER_PATH_HEALTH_H
 
-#include "../rail/rail.h"
+#include "../rail/rail_health.h"
 #include "../sched/units.h"
 #include "../ucx.h"
 #include "../wire/address.h"
@@ -21,36 +21,38 @@ namespace fuselink {
 class PathHealth {
 public:
     /** Both outlive this. */
-    PathHealth(Rail &rail, const wire::RailRecord &remote)
+    PathHealth(RailHealth &rail, const wire::RailRecord &remote)
         : rail_(rail), remote_(remote)
     {
-        rail_.health.add_path();
+        rail_.add_path();
     }
     PathHealth(const PathHealth &)            = delete;
     PathHealth &operator=(const PathHealth &) = delete;
 
     /** It worked, or was tried again, and broke. @param link both ends have one,
-     *  as far as is known */
-    void broke(uint64_t peer, ucs_status_t status, bool link, sched::Nanos now)
+     *  as far as is known. @param chance it did not connect, over a wire that carries:
+     *  that is no failure, unless it breaks again before it works */
+    void broke(uint64_t peer, ucs_status_t status, bool link, bool chance, sched::Nanos now)
     {
         peer_   = peer;
         why_    = status;
         broke_  = now;
         link_   = link;
-        tries_  = out_;
+        tries_  = out_ && !chance_;
+        chance_ = chance && !out_;
         if (!out_) {
             out_   = true;
             state_ = RailHealth::state_of(status);
-            rail_.health.path_broke(far(), state_, now);
+            rail_.path_broke(far(), state_, now);
         }
     }
     /** The peer has answered, and nothing of the old connection happens any more. That of
      *  a try is no failure of its own, but where it has `lost` something it is one. */
     void drained(bool link, bool lost, sched::Nanos now)
     {
-        if (out_ && (!tries_ || (lost && !counted_))) {
+        if (out_ && !chance_ && (!tries_ || (lost && !counted_))) {
             real_ = counted_ = true;
-            rail_.health.path_drained(far(), state_, why_, broke_,
+            rail_.path_drained(far(), state_, why_, broke_,
                                       link_ && link, now);
         }
     }
@@ -62,27 +64,29 @@ public:
         if (!out_) {
             out_   = true;
             state_ = NicState::Broken;
-            rail_.health.path_out(state_, now);
+            rail_.path_out(state_, now);
         } else {
-            real_ = true;
+            real_ = real_ || !chance_;
         }
-        rail_.health.path_rests(until);
+        rail_.path_rests(until);
     }
     /** Its links are back: the next break is one. */
     void linked(sched::Nanos now) { over(now); }
     /** Data has arrived over it. */
     void works(sched::Nanos now)
     {
-        if (out_) {
+        if (chance_) {
+            over(now);
+        } else if (out_) {
             out_ = real_ = counted_ = false;
-            rail_.health.path_works(far(), state_, now);
+            rail_.path_works(far(), state_, now);
         }
     }
     /** There is no such path any more. */
     void end(sched::Nanos now)
     {
         over(now);
-        rail_.health.remove_path();
+        rail_.remove_path();
     }
 
 private:
@@ -94,12 +98,12 @@ private:
     {
         if (out_) {
             const bool real = real_;
-            out_ = real_ = counted_ = false;
-            rail_.health.path_over(state_, real, now);
+            out_ = real_ = counted_ = chance_ = false;
+            rail_.path_over(state_, real, now);
         }
     }
 
-    Rail                   &rail_;
+    RailHealth             &rail_;
     const wire::RailRecord &remote_;
     uint64_t                peer_ = 0;
     ucs_status_t            why_  = UCS_OK;
@@ -110,6 +114,7 @@ private:
     bool                    counted_ = false; /* as a failure, since it is out */
     bool                    link_   = true;
     bool                    tries_  = false; /* what broke was a try */
+    bool                    chance_ = false; /* it is out by chance, and nothing else */
 };
 
 } // namespace fuselink

@@ -65,7 +65,7 @@ void PathRecovery::post_failed(Path &path, ucs_status_t status)
     }
 }
 
-void PathRecovery::break_path(Path &path, ucs_status_t status)
+void PathRecovery::break_path(Path &path, ucs_status_t status, bool by_chance)
 {
     if (!path.usable() || connection_.failed()) {
         return;
@@ -74,7 +74,7 @@ void PathRecovery::break_path(Path &path, ucs_status_t status)
     ucs_debug("fuselink: path to %016lx breaks: %s -> %s: %s",
               connection_.uuid(), path.rail.name().c_str(),
               path.remote.name.c_str(), ucs_status_string(status));
-    path.health.broke(connection_.uuid(), status, path.has_link(),
+    path.health.broke(connection_.uuid(), status, path.has_link(), by_chance,
                       host_.now());
     path.state          = Path::State::Broken;
     path.planned        = 0;
@@ -91,11 +91,11 @@ void PathRecovery::break_path(Path &path, ucs_status_t status)
     connection_.defer();
 }
 
-void PathRecovery::break_silent(Path &path)
+void PathRecovery::break_silent(Path &path, bool by_chance)
 {
     if (path.usable()) {
         path.recovery.silent = true;
-        break_path(path, UCS_ERR_ENDPOINT_TIMEOUT);
+        break_path(path, UCS_ERR_ENDPOINT_TIMEOUT, by_chance);
     }
 }
 

@@ -29,7 +29,7 @@ bool LaneSearch::go_on(bool first)
         if (is_hopeless(time, first)) {
             return false;
         }
-        if (time < (first ? kRefused : kSilent)) {
+        if (time < (first ? patience() : kSilent)) {
             begin_round();
         }
     }
