@@ -52,14 +52,14 @@ TEST(StreamWatch, TellsOfEachTimeOut)
 {
     StreamWatch watch;
     StreamState state;
-    EXPECT_FALSE(watch.timed_out(state));
-    state.retransmits = 1;
-    EXPECT_TRUE(watch.timed_out(state));
-    EXPECT_FALSE(watch.timed_out(state));
+    EXPECT_EQ(watch.more_timeouts(state), 0u);
+    state.retransmits = 2;
+    EXPECT_EQ(watch.more_timeouts(state), 2u);
+    EXPECT_EQ(watch.more_timeouts(state), 0u);
     state.retransmits = 0;
-    EXPECT_FALSE(watch.timed_out(state));
+    EXPECT_EQ(watch.more_timeouts(state), 0u);
     state.retransmits = 1;
-    EXPECT_TRUE(watch.timed_out(state));
+    EXPECT_EQ(watch.more_timeouts(state), 1u);
 }
 
 /* What ends shows that its wire carries. */

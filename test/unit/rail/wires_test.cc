@@ -73,6 +73,20 @@ TEST_F(WiresTest, WhereOneLosesMuchAllKnow)
     EXPECT_FALSE(other.drops(of_other, at(1100)));
 }
 
+/* Whoever hears something, it is a good wire. */
+TEST_F(WiresTest, WhatIsSentOnceMoreIsInVainUntilAnyoneHears)
+{
+    one.heard(of_one, at(0));
+    one.retried(of_one, 1, at(200), at(201));
+    one.retried(of_one, 2, at(600), at(601));
+    EXPECT_EQ(one.retries(of_one, at(601)), 3u);
+    EXPECT_EQ(other.retries(of_other, at(601)), 0u); /* each counts its own */
+    other.heard(of_other, at(610));
+    EXPECT_EQ(one.retries(of_one, at(611)), 0u);
+    one.retried(of_one, 1, at(605), at(612));
+    EXPECT_EQ(one.retries(of_one, at(612)), 0u);
+}
+
 /* Kernels' first time-outs are no silence of the wire's, and a longer one is. */
 TEST_F(WiresTest, WhatIsLostInALongSilenceDoesNotCount)
 {

@@ -104,15 +104,15 @@ TEST(WireEvidence, CountsWhatIsSentOnceMoreInVain)
 {
     WireEvidence wire;
     const Nanos  heard = Nanos::millis(1000);
-    wire.retried(Nanos::millis(900), heard);
+    wire.retried(1, Nanos::millis(900), heard);
     EXPECT_EQ(wire.retries(heard), 0u);
-    wire.retried(Nanos::millis(1100), heard);
-    wire.retried(Nanos::millis(1200), heard);
-    EXPECT_EQ(wire.retries(heard), 2u);
-    wire.retried(Nanos::millis(950), heard);
-    EXPECT_EQ(wire.retries(heard), 2u);
+    wire.retried(1, Nanos::millis(1100), heard);
+    wire.retried(2, Nanos::millis(1200), heard);
+    EXPECT_EQ(wire.retries(heard), 3u);
+    wire.retried(1, Nanos::millis(950), heard);
+    EXPECT_EQ(wire.retries(heard), 3u);
     EXPECT_EQ(wire.retries(Nanos::millis(1100)), 0u);
-    wire.retried(Nanos::millis(1300), Nanos::millis(1250));
+    wire.retried(1, Nanos::millis(1300), Nanos::millis(1250));
     EXPECT_EQ(wire.retries(Nanos::millis(1250)), 1u);
 }
 

@@ -66,15 +66,20 @@ TEST_F(PathHealths, OnceItMayFailToConnectByChance)
 {
     breaks(1000, true);
     EXPECT_EQ(last_.breaks, 0u);
-    EXPECT_NE(last_.state, NicState::Up); /* it is out for all that */
-    path_->works(at(1500));
     EXPECT_EQ(last_.state, NicState::Up);
+    path_->works(at(1500));
     EXPECT_EQ(last_.out, 0u);
     breaks(2000, true);
     EXPECT_EQ(last_.breaks, 0u);
     breaks(3000, true); /* that is no chance any more */
     EXPECT_EQ(last_.breaks, 1u);
+    EXPECT_EQ(last_.state, NicState::Silent);
     breaks(4000, true);
+    EXPECT_EQ(last_.breaks, 1u);
+    path_->linked(at(5000));
+    breaks(6000, true);
+    path_->linked(at(6500));
+    breaks(7000, true);
     EXPECT_EQ(last_.breaks, 1u);
 }
 
@@ -82,8 +87,9 @@ TEST_F(PathHealths, AfterAFailureNothingIsByChance)
 {
     breaks(1000, false);
     breaks(2000, true);
-    path_->works(at(3000));
+    breaks(2500, false, true);
     EXPECT_EQ(last_.breaks, 1u);
+    path_->works(at(3000));
     EXPECT_EQ(last_.out, static_cast<uint64_t>(at(2000).count()));
 }
 

@@ -54,8 +54,8 @@ struct StreamWatch {
         looked_at = now;
     }
     struct Passed {
-        sched::Nanos since;   /* its kernel had last heard of the other when it was asked for
-                                 this the time before */
+        sched::Nanos since;   /* its kernel had last heard of the other the last time that
+                                 something had passed */
         uint64_t packets = 0; /* acknowledged, about */
         uint64_t lost    = 0; /* as far as that is known: sent once more, and something was
                                  acknowledged since */
@@ -82,11 +82,11 @@ struct StreamWatch {
         in_vain_ = state.in_vain;
         return passed;
     }
-    /** Its kernel has had one more time-out in a row than the last time. */
-    bool timed_out(const StreamState &state)
+    /** So many time-outs in a row its kernel has had more than the last time. */
+    unsigned more_timeouts(const StreamState &state)
     {
-        const bool more = state.retransmits > retransmits_;
-        retransmits_    = state.retransmits;
+        const unsigned more = state.retransmits - std::min(state.retransmits, retransmits_);
+        retransmits_        = state.retransmits;
         return more;
     }
     /** The last that is known to have come of the other side, over this wire or another. */

@@ -130,8 +130,10 @@ void SilenceWatch::ask(Stream &stream, sched::Nanos now)
             stream.wire->sent_at = std::max(stream.wire->sent_at,
                                             now - stream.state.since_sent);
         }
-        if (watch.timed_out(stream.state)) {
-            rails_.wires().retried(*stream.wire, now - stream.state.since_sent, now);
+        if (const unsigned more = watch.more_timeouts(stream.state); more != 0) {
+            const bool all = rails_.wires().heard_at(*stream.wire, now) <= watch.acked_at;
+            rails_.wires().retried(*stream.wire, all ? more : 1,
+                                   now - stream.state.since_sent, now);
         }
     }
     if (stream.state.segments == 0 && stream.state.unsent.is_zero()) {
@@ -294,6 +296,7 @@ bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
     }
     Wire &wire     = wire_of(path);
     own.unanswered = false;
+    own.was_up     = true;
     StreamState state;
     if (is_stream && ucs_unlikely(own.watch.is_new()) &&
         host_.streams().look(path.ep, state)) {
@@ -450,7 +453,7 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
             return;
         }
         const bool lost = state.phase == StreamState::Phase::Connecting ||
-                          state.segments != 0;
+                          (state.segments != 0 && state.retransmits != 0);
         if (lost && rails_.wires().heard_at(wire, now) > watch.waits_from + patience / 2) {
             bulk_.on_silent(path, true); /* what asks was, and that alone */
         } else if (state.phase == StreamState::Phase::Connecting ||

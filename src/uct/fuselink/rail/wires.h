@@ -109,10 +109,11 @@ public:
             wire.evidence.note_gap(now);
         }
     }
-    /** A packet left there at `at`, after a kernel's time-out. */
-    void retried(Wire &wire, sched::Nanos at, sched::Nanos now)
+    /** So many packets left there after a kernel's time-outs, the last at `at`, and all
+     *  after what was heard if that did. */
+    void retried(Wire &wire, unsigned packets, sched::Nanos at, sched::Nanos now)
     {
-        wire.evidence.retried(at, heard_at(wire, now));
+        wire.evidence.retried(packets, at, heard_at(wire, now));
     }
     /** So many of this process did since anybody of the node has heard anything. */
     unsigned retries(const Wire &wire, sched::Nanos now) const

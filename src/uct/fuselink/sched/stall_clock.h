@@ -93,8 +93,8 @@ struct StallView {
  *   known that they are dropped all the time.
  * - Where packets are dropped all the time two are soon lost one after the other, of any
  *   connection: Dead after two time-outs only if none has heard anything for as long, though
- *   three packets were sent after time-outs since then, of any of them (where others rest
- *   nothing is heard of a good wire, either); and after six (12.6 s) else.
+ *   three packets were sent after time-outs since then, by any connections of this process
+ *   (where others rest nothing is heard of a good wire, either); and after six (12.6 s) else.
  *
  * With a round trip of up to 1 ms and a look every millisecond a wire that falls
  * silent under traffic is Dead 26 to 45 ms after its last acknowledgement if the

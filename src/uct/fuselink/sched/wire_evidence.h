@@ -38,16 +38,17 @@ public:
         found_at_         = is_new ? now : found_at_;
         return is_new;
     }
-    /** A packet left then, after a time-out. `heard` was somebody last. */
-    void retried(Nanos at, Nanos heard) noexcept
+    /** So many packets left then, after time-outs. `heard` was somebody last. */
+    void retried(unsigned packets, Nanos at, Nanos heard) noexcept
     {
         retries_ = retries(heard);
         if (at > heard) {
             retried_from_ = retries_ == 0 ? at : retried_from_;
-            ++retries_;
+            retries_     += packets;
         }
     }
-    /** So many did since somebody has heard anything, or before, that is not told apart. */
+    /** So many at least of this process's did since anybody has heard anything: with the
+     *  first of them those that follow are forgotten, too. */
     unsigned retries(Nanos heard) const noexcept
     {
         return heard >= retried_from_ ? 0 : retries_;

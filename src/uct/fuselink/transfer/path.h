@@ -62,7 +62,8 @@ struct Path {
         enum class Use : uint8_t { Ours, None, Unready };
 
         bool         broken = false; /* the rail said so */
-        bool         silent = false; /* its wire is, as we found out */
+        bool         silent = false; /* its wire is, as we found out; */
+        bool         alone = false; /* or is not, and it did not connect by chance */
         bool         cancelled = false;
         bool         out = false; /* it broke, and has carried nothing since; */
         bool         ours = false; /* something of this side was to go over it then */
@@ -104,6 +105,7 @@ struct Path {
         /* The last that was tried did not connect, or the peer's did not: the next is not
          * waited for as long. */
         bool          unanswered = false;
+        bool          was_up = false; /* it has connected, now or before */
         Keeps         keeps = Keeps::Kernel; /* SendBuffers' */
     };
 

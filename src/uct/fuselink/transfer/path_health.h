@@ -31,15 +31,18 @@ public:
 
     /** It worked, or was tried again, and broke. @param link both ends have one,
      *  as far as is known. @param chance it did not connect, over a wire that carries:
-     *  that is no failure, unless it breaks again before it works */
+     *  that is nothing, unless it breaks again before it works */
     void broke(uint64_t peer, ucs_status_t status, bool link, bool chance, sched::Nanos now)
     {
+        chance_ = chance && !chance_ && !out_;
+        if (chance_) {
+            return;
+        }
         peer_   = peer;
         why_    = status;
         broke_  = now;
         link_   = link;
-        tries_  = out_ && !chance_;
-        chance_ = chance && !out_;
+        tries_  = out_;
         if (!out_) {
             out_   = true;
             state_ = RailHealth::state_of(status);
@@ -50,7 +53,7 @@ public:
      *  a try is no failure of its own, but where it has `lost` something it is one. */
     void drained(bool link, bool lost, sched::Nanos now)
     {
-        if (out_ && !chance_ && (!tries_ || (lost && !counted_))) {
+        if (out_ && (!tries_ || (lost && !counted_))) {
             real_ = counted_ = true;
             rail_.path_drained(far(), state_, why_, broke_,
                                       link_ && link, now);
@@ -60,13 +63,16 @@ public:
      *  not just that the peer has gone. */
     void rests(uint64_t peer, sched::Nanos until, sched::Nanos now)
     {
+        if (chance_) {
+            return;
+        }
         peer_ = peer;
         if (!out_) {
             out_   = true;
             state_ = NicState::Broken;
             rail_.path_out(state_, now);
         } else {
-            real_ = real_ || !chance_;
+            real_ = true;
         }
         rail_.path_rests(until);
     }
@@ -75,9 +81,8 @@ public:
     /** Data has arrived over it. */
     void works(sched::Nanos now)
     {
-        if (chance_) {
-            over(now);
-        } else if (out_) {
+        chance_ = false;
+        if (out_) {
             out_ = real_ = counted_ = false;
             rail_.path_works(far(), state_, now);
         }
@@ -96,9 +101,10 @@ private:
     }
     void over(sched::Nanos now)
     {
+        chance_ = false;
         if (out_) {
             const bool real = real_;
-            out_ = real_ = counted_ = chance_ = false;
+            out_ = real_ = counted_ = false;
             rail_.path_over(state_, real, now);
         }
     }
@@ -114,7 +120,7 @@ private:
     bool                    counted_ = false; /* as a failure, since it is out */
     bool                    link_   = true;
     bool                    tries_  = false; /* what broke was a try */
-    bool                    chance_ = false; /* it is out by chance, and nothing else */
+    bool                    chance_ = false; /* it broke by that, and nothing else since */
 };
 
 } // namespace fuselink

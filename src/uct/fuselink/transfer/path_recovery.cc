@@ -95,6 +95,7 @@ void PathRecovery::break_silent(Path &path, bool by_chance)
 {
     if (path.usable()) {
         path.recovery.silent = true;
+        path.recovery.alone  = by_chance;
         break_path(path, UCS_ERR_ENDPOINT_TIMEOUT, by_chance);
     }
 }
@@ -178,8 +179,8 @@ void PathRecovery::tear_down(Path &path)
     message.from        = path.rail.index();
     message.next        = path.chunk_number;
     /* Of a wire over which others still hear something only the path is given up. */
-    message.silent      = path.recovery.silent && (path.stream.wire == nullptr ||
-                                              path.stream.wire->evidence.silent());
+    message.silent      = path.recovery.silent && !path.recovery.alone &&
+                     (!path.stream.was_up || path.stream.wire->evidence.silent());
     message.unheard     = path.recovery.lost_its_wire();
     message.family      = path.stream.here.family;
     message.port        = path.stream.here.port;
@@ -337,7 +338,8 @@ void PathRecovery::revive(sched::Nanos now)
             path->stream.watch         = {}; /* it is another connection */
             path->stream.watch.answers = path->stream.check.answers();
             path->stream.posted = path->stream.ends = 0;
-            recovery.cancelled = recovery.broken = recovery.silent = false;
+            recovery.cancelled = recovery.broken = false;
+            recovery.silent = recovery.alone = false;
             recovery.unlinked  = false;
             --broken_;
         }

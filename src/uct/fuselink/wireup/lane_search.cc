@@ -21,15 +21,23 @@ bool LaneSearch::go_on(bool first)
     if (!begun()) {
         begin(now);
     }
+    /* Streams tell whether anybody is there. Datagrams are waited for at first, which
+     * another round would begin anew. */
+    const bool streams = first && all_streams();
+    const bool silent  = is_silent();
+    if (silent || rounds_.refused == sched::Nanos()) {
+        rounds_.refused = silent ? sched::Nanos() : now;
+    }
+    const sched::Nanos since = streams && !silent ? rounds_.refused : rounds_.since;
+    const sched::Nanos limit = !first ? kSilent : streams ? patience() : kRefused;
     if (rounds_.again == sched::Nanos()) {
-        rounds_.again = std::min(now + rounds_.pause, rounds_.since + patience());
+        rounds_.again = std::min(now + rounds_.pause, since + patience());
         rounds_.pause = std::min(rounds_.pause * 2, kLongestPause);
     } else if (now >= rounds_.again) {
-        const sched::Nanos time = now - rounds_.since;
-        if (is_hopeless(time, first)) {
+        if (is_hopeless(now - since, first)) {
             return false;
         }
-        if (time < (first ? patience() : kSilent)) {
+        if (now - since < limit) {
             begin_round();
         }
     }
@@ -75,14 +83,24 @@ void LaneSearch::on_broken(uct_ep_h ep)
                                         state.unreachable());
 }
 
+bool LaneSearch::all_streams() const
+{
+    for (size_t i = 0; i < candidates_.size(); ++i) {
+        if (!candidates_.at(i).rail->traits().stream) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* So long candidates are tried. Without a link nobody refuses. */
-sched::Nanos LaneSearch::patience() const
+bool LaneSearch::is_silent() const
 {
     bool silent = rounds_.silent || !fallbacks_.empty();
     for (size_t i = 0; i < candidates_.size(); ++i) {
         silent = silent || !has_link(candidates_.at(i));
     }
-    return silent ? kSilent : kRefused;
+    return silent;
 }
 
 /* Where a kernel has answered, the program there may just not look yet. Datagrams tell

@@ -30,7 +30,11 @@ public:
     LaneSearch &operator=(const LaneSearch &) = delete;
 
     /** A lane broke then. */
-    void begin(sched::Nanos since) { rounds_.since = since; }
+    void begin(sched::Nanos since)
+    {
+        rounds_.since   = since;
+        rounds_.refused = {};
+    }
     /** There is a lane. */
     void end() { rounds_ = {}; }
     bool begun() const { return rounds_.since != sched::Nanos(); }
@@ -79,12 +83,15 @@ private:
 
     struct Rounds {
         sched::Nanos since; /* 0: nothing has failed */
+        sched::Nanos refused; /* nobody is silent any more since; 0: somebody is */
         sched::Nanos again; /* the next one begins; 0: this one is not over */
         sched::Nanos pause = sched::Nanos::millis(200); /* before that */
         bool         silent = false; /* in this one, some peer's kernel */
     };
 
-    sched::Nanos patience() const;
+    bool         all_streams() const;
+    bool         is_silent() const;
+    sched::Nanos patience() const { return is_silent() ? kSilent : kRefused; }
 
     Candidates  &candidates_;
     FallbackEps &fallbacks_;
