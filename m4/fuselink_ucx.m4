@@ -107,9 +107,18 @@ AC_DEFUN([FL_UCX_VERSION], [
            AC_MSG_ERROR([a program linked to the UCX library in $UCX_LIBDIR does not run; see config.log])])
     AC_MSG_RESULT([$UCX_VERSION])
 
-    # Those whose structures src/uct/fuselink/edge knows.
-    AS_CASE([$UCX_VERSION], [1.13|1.13.*|1.22|1.22.*], [],
-        [AC_MSG_ERROR([the library in $UCX_LIBDIR is UCX $UCX_VERSION; fuselink supports UCX 1.13 and 1.22, choose one with --with-ucx=PREFIX])])
+    UCX_MAJOR=${UCX_VERSION%%.*}
+    UCX_MINOR=${UCX_VERSION#*.}
+    UCX_MINOR=${UCX_MINOR%%.*}
+    # Those whose interface src/uct/fuselink/edge was written for.
+    AC_ARG_ENABLE([any-ucx],
+        [AS_HELP_STRING([--enable-any-ucx],
+            [try releases of UCX that nobody has tried])],
+        [], [enable_any_ucx=no])
+    AS_IF([test "$UCX_MAJOR" = 1 && test "$UCX_MINOR" -ge 13 && test "$UCX_MINOR" -le 22], [],
+          [test "$enable_any_ucx" = yes],
+          [AC_MSG_WARN([nobody has tried fuselink with UCX $UCX_VERSION])],
+          [AC_MSG_ERROR([the library in $UCX_LIBDIR is UCX $UCX_VERSION; fuselink supports UCX 1.13 to 1.22: choose one with --with-ucx=PREFIX, or try it all the same with --enable-any-ucx])])
 
     # Which library ucx_info belongs to decides whose configuration it prints.
     fuselink_info_version=$("$UCX_INFO" -v | $SED -n '1s/.* //p')
@@ -120,9 +129,6 @@ AC_DEFUN([FL_UCX_VERSION], [
     AS_CASE([$fuselink_ucx_config], [*UCX_MODULE_SUBDIR*], [],
         [AC_MSG_ERROR([$UCX_INFO -b does not print how UCX was configured])])
 
-    UCX_MAJOR=${UCX_VERSION%%.*}
-    UCX_MINOR=${UCX_VERSION#*.}
-    UCX_MINOR=${UCX_MINOR%%.*}
     AC_SUBST([UCX_VERSION])
     AC_DEFINE_UNQUOTED([FUSELINK_UCX_MAJOR], [$UCX_MAJOR], [UCX major version])
     AC_DEFINE_UNQUOTED([FUSELINK_UCX_MINOR], [$UCX_MINOR], [UCX minor version])
@@ -244,10 +250,65 @@ AC_DEFUN([FL_UCX_CONFIG_H], [
     AC_SUBST([UCX_CPPFLAGS])
 ])
 
+# Includes of the checks below, which are in double quotes there. Nothing is linked, so
+# that C or C++ does not matter.
+m4_define([FL_UCX_INCLUDES], [[
+    #include <config.h>
+    #include <ucs/config/parser.h>
+    #include <uct/api/v2/uct_v2.h>
+    #include <uct/base/uct_component.h>
+    #include <uct/base/uct_iface.h>
+    #include <uct/base/uct_md.h>
+]])
+
+# FL_UCX_HAS(NAME): define FUSELINK_HAS_NAME.
+m4_define([FL_UCX_HAS],
+    [AC_DEFINE([FUSELINK_HAS_]m4_translit([[$1]], [a-z.], [A-Z_]), [1],
+               [UCX has $1])])
+
+# FL_UCX_INTERFACE: what this release has of the interface between UCT and its
+# components, which is no public one and changes with each minor release.
+AC_DEFUN([FL_UCX_INTERFACE], [
+    fuselink_save_CPPFLAGS=$CPPFLAGS
+    CPPFLAGS="-DHAVE_CONFIG_H -isystem $(pwd)/ucx_config -isystem $UCX_SOURCE/src $CPPFLAGS"
+    m4_foreach_w([fuselink_name], [
+        uct_ep_params_t.dev_addr_length
+        uct_iface_internal_ops_t.ep_connect_to_ep_v2
+        uct_iface_internal_ops_t.ep_get_device_ep
+        uct_iface_internal_ops_t.ep_is_connected
+        uct_iface_internal_ops_t.ep_put_sgl_zcopy
+        uct_iface_internal_ops_t.iface_is_reachable_v2
+        uct_iface_internal_ops_t.iface_mem_element_pack
+        uct_iface_internal_ops_t.iface_query_v2
+        uct_iface_is_reachable_params_t.device_addr_length
+        uct_md_attr_v2_t.reg_alignment
+        uct_md_ops_t.is_sockaddr_accessible
+        uct_md_ops_t.mem_attach
+        uct_md_ops_t.mem_elem_pack
+        uct_md_ops_t.mem_elem_release
+        uct_perf_attr_t.path_bandwidth
+    ], [AC_CHECK_MEMBER(fuselink_name, [FL_UCX_HAS(fuselink_name)], [], [FL_UCX_INCLUDES])
+])
+    m4_foreach_w([fuselink_name], [
+        uct_md_attr_v2_t
+        uct_rkey_compare_params_t
+        uct_rkey_unpack_params_t
+    ], [AC_CHECK_TYPE(fuselink_name, [FL_UCX_HAS(fuselink_name)], [], [FL_UCX_INCLUDES])
+])
+    m4_foreach_w([fuselink_name], [
+        UCT_IFACE_FLAG_INTER_NODE
+        uct_iface_scope_is_reachable
+        uct_md_base_md_query
+    ], [AC_CHECK_DECL(fuselink_name, [FL_UCX_HAS(fuselink_name)], [], [FL_UCX_INCLUDES])
+])
+    CPPFLAGS=$fuselink_save_CPPFLAGS
+])
+
 # FL_UCX: everything above.
 AC_DEFUN([FL_UCX], [
     FL_UCX_LIBRARY
     FL_UCX_VERSION
     FL_UCX_SOURCE
     FL_UCX_CONFIG_H
+    FL_UCX_INTERFACE
 ])

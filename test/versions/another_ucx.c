@@ -6,8 +6,8 @@
  *
  *     ANOTHER_UCX=1.14    what libucp says that it is
  *
- * Built with -DLATER_LIBUCT it also has functions that libuct got in later
- * releases than the supported ones. Nobody calls them.
+ * Built with -DLATER_LIBUCT=NAME it also has that function, which libuct got in a later
+ * release than the one at hand. Nobody calls it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -36,12 +36,7 @@ void ucp_get_version(unsigned *major, unsigned *minor, unsigned *release)
 }
 
 #ifdef LATER_LIBUCT
-void uct_ep_connect_to_ep_v2(void) /* since 1.14 */
-{
-    abort();
-}
-
-void uct_iface_query_v2_init(void) /* after 1.22 */
+void LATER_LIBUCT(void)
 {
     abort();
 }

@@ -8,15 +8,10 @@
  * with that library's own configuration in config.h.
  */
 
-#include "fuselink_config.h" /* FUSELINK_UCX_MAJOR, FUSELINK_UCX_MINOR */
-
-/* Structs that a component fills and functions that it calls differ between
- * minor versions of UCX. What is written for which is found by searching for
- * FUSELINK_UCX_MINOR. */
-#if FUSELINK_UCX_MAJOR != 1 || \
-    (FUSELINK_UCX_MINOR != 13 && FUSELINK_UCX_MINOR != 22)
-#error "fuselink supports UCX 1.13 and UCX 1.22, not the UCX that was configured"
-#endif
+/* Structs that a component fills and functions that it calls differ between minor
+ * versions of UCX. configure asks these headers which they have (FL_UCX_INTERFACE):
+ * what is written for which is found by searching for FUSELINK_HAS_. */
+#include "fuselink_config.h"
 
 #ifdef HAVE_CONFIG_H
 #include "config.h" /* of the installed UCX */
@@ -41,14 +36,12 @@ extern "C" {
 /* Functions in use that not every release has. Where one is missing the loader
  * then leaves its address empty, instead of ending the process before the
  * check of the version (edge/version.h) can decline. */
-#if FUSELINK_UCX_MINOR == 22
 #pragma weak ucs_config_doc_nop
 #pragma weak uct_base_ep_is_connected
+#pragma weak uct_base_iface_is_reachable_v2
 #pragma weak uct_iface_base_query_v2
-#pragma weak uct_iface_fill_info_str_buf
 #pragma weak uct_iface_scope_is_reachable
 #pragma weak uct_md_base_md_query
-#endif
 
 namespace fuselink {
 

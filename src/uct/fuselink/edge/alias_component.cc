@@ -38,16 +38,7 @@ ucs_status_t query_md_resources(uct_component_t *component,
 }
 
 /* Keys are asked for without a memory domain; they are the real one's. */
-#if FUSELINK_UCX_MINOR == 13
-
-ucs_status_t rkey_unpack(uct_component_t *component, const void *buffer,
-                         uct_rkey_t *rkey, void **handle)
-{
-    uct_component_h real = AliasComponent::from(component).real();
-    return real->rkey_unpack(real, buffer, rkey, handle);
-}
-
-#else
+#ifdef FUSELINK_HAS_UCT_RKEY_UNPACK_PARAMS_T
 
 ucs_status_t rkey_unpack(uct_component_t *component, const void *buffer,
                          const uct_rkey_unpack_params_t *params,
@@ -56,6 +47,19 @@ ucs_status_t rkey_unpack(uct_component_t *component, const void *buffer,
     uct_component_h real = AliasComponent::from(component).real();
     return real->rkey_unpack(real, buffer, params, rkey, handle);
 }
+
+#else
+
+ucs_status_t rkey_unpack(uct_component_t *component, const void *buffer,
+                         uct_rkey_t *rkey, void **handle)
+{
+    uct_component_h real = AliasComponent::from(component).real();
+    return real->rkey_unpack(real, buffer, rkey, handle);
+}
+
+#endif
+
+#ifdef FUSELINK_HAS_UCT_RKEY_COMPARE_PARAMS_T
 
 ucs_status_t rkey_compare(uct_component_t *component, uct_rkey_t rkey1,
                           uct_rkey_t rkey2,
@@ -97,7 +101,7 @@ void register_alias(AliasComponent &alias)
     alias.rkey_unpack        = rkey_unpack;
     alias.rkey_ptr           = rkey_ptr;
     alias.rkey_release       = rkey_release;
-#if FUSELINK_UCX_MINOR != 13
+#ifdef FUSELINK_HAS_UCT_RKEY_COMPARE_PARAMS_T
     alias.rkey_compare       = rkey_compare;
 #endif
     alias.md_config.name     = "";

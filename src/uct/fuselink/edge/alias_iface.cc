@@ -105,7 +105,7 @@ ucs_status_t AliasIface::create_ep(const uct_ep_params_t *params, uct_ep_h *ep)
     if (passed.field_mask & UCT_EP_PARAM_FIELD_DEV_ADDR) {
         passed.dev_addr = behind(params->dev_addr);
     }
-#if FUSELINK_UCX_MINOR == 22
+#ifdef FUSELINK_HAS_UCT_EP_PARAMS_T_DEV_ADDR_LENGTH
     if (passed.field_mask & UCT_EP_PARAM_FIELD_DEV_ADDR_LENGTH) {
         passed.dev_addr_length -= sizeof(wire::DeviceAddress);
     }

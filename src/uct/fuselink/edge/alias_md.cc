@@ -65,14 +65,18 @@ uct_md_ops_t AliasMd::ops_table()
         .mem_dereg              = kPassOn<&Ops::mem_dereg>,
         .mem_query              = kPassOn<&Ops::mem_query>,
         .mkey_pack              = kPassOn<&Ops::mkey_pack>,
-#if FUSELINK_UCX_MINOR == 13
-        .is_sockaddr_accessible = kPassOn<&Ops::is_sockaddr_accessible>,
-#else
+#ifdef FUSELINK_HAS_UCT_MD_OPS_T_MEM_ATTACH
         .mem_attach             = kPassOn<&Ops::mem_attach>,
 #endif
+#ifdef FUSELINK_HAS_UCT_MD_OPS_T_IS_SOCKADDR_ACCESSIBLE
+        .is_sockaddr_accessible = kPassOn<&Ops::is_sockaddr_accessible>,
+#endif
         .detect_memory_type     = kPassOn<&Ops::detect_memory_type>,
-#if FUSELINK_UCX_MINOR == 22
+#ifdef FUSELINK_HAS_UCT_MD_OPS_T_MEM_ELEM_PACK
         .mem_elem_pack          = kPassOn<&Ops::mem_elem_pack>,
+#endif
+#ifdef FUSELINK_HAS_UCT_MD_OPS_T_MEM_ELEM_RELEASE
+        .mem_elem_release       = kPassOn<&Ops::mem_elem_release>,
 #endif
     };
 }

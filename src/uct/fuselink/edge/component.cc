@@ -19,9 +19,10 @@
 namespace fuselink {
 namespace {
 
-#if FUSELINK_UCX_MINOR == 13
+#ifdef FUSELINK_HAS_UCT_RKEY_UNPACK_PARAMS_T /* 1.19 */
 
 ucs_status_t component_rkey_unpack(uct_component_t *, const void *buffer,
+                                   const uct_rkey_unpack_params_t *,
                                    uct_rkey_t *rkey, void **handle)
 {
     return rkey_unpack(buffer, rkey, handle);
@@ -30,11 +31,14 @@ ucs_status_t component_rkey_unpack(uct_component_t *, const void *buffer,
 #else
 
 ucs_status_t component_rkey_unpack(uct_component_t *, const void *buffer,
-                                   const uct_rkey_unpack_params_t *,
                                    uct_rkey_t *rkey, void **handle)
 {
     return rkey_unpack(buffer, rkey, handle);
 }
+
+#endif
+
+#ifdef FUSELINK_HAS_UCT_RKEY_COMPARE_PARAMS_T /* 1.16 */
 
 /* Any order will do that is the same each time: UCP sorts keys by it. */
 ucs_status_t component_rkey_compare(uct_component_t *, uct_rkey_t rkey1,
@@ -113,7 +117,7 @@ bool registered_before()
     component.rkey_unpack        = component_rkey_unpack;
     component.rkey_ptr           = component_rkey_ptr;
     component.rkey_release       = component_rkey_release;
-#if FUSELINK_UCX_MINOR != 13
+#ifdef FUSELINK_HAS_UCT_RKEY_COMPARE_PARAMS_T
     component.rkey_compare       = component_rkey_compare;
 #endif
     component.md_config.name     = "fuselink memory domain";

@@ -159,7 +159,41 @@ namespace {
 const auto kFlags = UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH |
                     UCT_MD_FLAG_NEED_RKEY;
 
-#if FUSELINK_UCX_MINOR == 13
+#ifdef FUSELINK_HAS_UCT_MD_ATTR_V2_T /* 1.14 */
+
+/* All fields. */
+void set_defaults(uct_md_attr_v2_t *attr)
+{
+#ifdef FUSELINK_HAS_UCT_MD_BASE_MD_QUERY /* 1.17 */
+    uct_md_base_md_query(attr); /* those that are new in it, too */
+#else
+    *attr = {.field_mask = attr->field_mask}; /* which fields it is to have */
+    memset(&attr->local_cpus, 0xff, sizeof(attr->local_cpus));
+#ifdef FUSELINK_HAS_UCT_MD_ATTR_V2_T_REG_ALIGNMENT
+    attr->reg_alignment = 1;
+#endif
+#endif
+}
+
+ucs_status_t md_query(uct_md_h md, uct_md_attr_v2_t *attr)
+{
+    set_defaults(attr);
+    attr->flags = kFlags;
+    fill_attr(Md::from(md), attr);
+    /* UCP registers for its protocols through a cache or not at all. */
+    attr->cache_mem_types  = attr->reg_mem_types;
+    attr->rkey_packed_size = Md::from(md).key_size();
+    attr->reg_cost         = registration_cost(Md::from(md));
+    return UCS_OK;
+}
+
+ucs_status_t md_mem_reg(uct_md_h md, void *address, size_t length,
+                        const uct_md_mem_reg_params_t *, uct_mem_h *memh)
+{
+    return mem_reg(Md::from(md), address, length, memh);
+}
+
+#else
 
 ucs_status_t md_query(uct_md_h md, uct_md_attr_t *attr)
 {
@@ -178,52 +212,36 @@ ucs_status_t md_mem_reg(uct_md_h md, void *address, size_t length, unsigned,
     return mem_reg(Md::from(md), address, length, memh);
 }
 
+#endif
+
+/* Neither exported nor invalidated keys. */
 ucs_status_t md_mkey_pack(uct_md_h md, uct_mem_h memh,
-                          const uct_md_mkey_pack_params_t *, void *buffer)
+                          const uct_md_mkey_pack_params_t *params,
+                          void *buffer)
 {
+    if ((params->field_mask & UCT_MD_MKEY_PACK_FIELD_FLAGS) &&
+        params->flags != 0) {
+        return UCS_ERR_UNSUPPORTED;
+    }
     pack_key(Md::from(md), memh, buffer);
     return UCS_OK;
 }
+
+/* From 1.16 on with a range, which is only a hint: the key opens the whole region. The
+ * table takes the one of the two that fits. */
+[[maybe_unused]] ucs_status_t
+md_mkey_pack(uct_md_h md, uct_mem_h memh, void *, size_t,
+             const uct_md_mkey_pack_params_t *params, void *buffer)
+{
+    return md_mkey_pack(md, memh, params, buffer);
+}
+
+#ifdef FUSELINK_HAS_UCT_MD_OPS_T_IS_SOCKADDR_ACCESSIBLE /* until 1.15 */
 
 int md_is_sockaddr_accessible(uct_md_h, const ucs_sock_addr_t *,
                               uct_sockaddr_accessibility_t)
 {
     return 0;
-}
-
-#elif FUSELINK_UCX_MINOR == 22
-
-ucs_status_t md_query(uct_md_h md, uct_md_attr_v2_t *attr)
-{
-    uct_md_base_md_query(attr); /* all fields, the new ones too */
-    attr->flags = kFlags;
-    fill_attr(Md::from(md), attr);
-    /* UCP registers for its protocols through a cache or not at all. */
-    attr->cache_mem_types  = attr->reg_mem_types;
-    attr->rkey_packed_size = Md::from(md).key_size();
-    attr->reg_cost         = registration_cost(Md::from(md));
-    return UCS_OK;
-}
-
-ucs_status_t md_mem_reg(uct_md_h md, void *address, size_t length,
-                        const uct_md_mem_reg_params_t *, uct_mem_h *memh)
-{
-    return mem_reg(Md::from(md), address, length, memh);
-}
-
-/* The key opens the whole region; the range that it is packed for is only a
- * hint. */
-ucs_status_t md_mkey_pack(uct_md_h md, uct_mem_h memh, void *, size_t,
-                          const uct_md_mkey_pack_params_t *params,
-                          void *buffer)
-{
-    uint64_t flags = (params->field_mask & UCT_MD_MKEY_PACK_FIELD_FLAGS) ?
-                         params->flags : 0;
-    if (flags != 0) { /* neither exported nor invalidated keys */
-        return UCS_ERR_UNSUPPORTED;
-    }
-    pack_key(Md::from(md), memh, buffer);
-    return UCS_OK;
 }
 
 #endif
@@ -240,14 +258,18 @@ uct_md_ops_t md_ops = {
     .mem_dereg              = mem_dereg,
     .mem_query              = kUnsupportedOp,
     .mkey_pack              = md_mkey_pack,
-#if FUSELINK_UCX_MINOR == 13
-    .is_sockaddr_accessible = md_is_sockaddr_accessible,
-#else
+#ifdef FUSELINK_HAS_UCT_MD_OPS_T_MEM_ATTACH /* 1.14 */
     .mem_attach             = kUnsupportedOp,
 #endif
+#ifdef FUSELINK_HAS_UCT_MD_OPS_T_IS_SOCKADDR_ACCESSIBLE
+    .is_sockaddr_accessible = md_is_sockaddr_accessible,
+#endif
     .detect_memory_type     = kUnsupportedOp,
-#if FUSELINK_UCX_MINOR == 22
+#ifdef FUSELINK_HAS_UCT_MD_OPS_T_MEM_ELEM_PACK /* 1.21 */
     .mem_elem_pack          = kUnsupportedOp,
+#endif
+#ifdef FUSELINK_HAS_UCT_MD_OPS_T_MEM_ELEM_RELEASE /* after 1.22.0 */
+    .mem_elem_release       = kUnsupportedOp,
 #endif
 };
 
