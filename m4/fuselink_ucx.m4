@@ -297,6 +297,10 @@ AC_DEFUN([FL_UCX_INTERFACE], [
 ])
     m4_foreach_w([fuselink_name], [
         UCT_IFACE_FLAG_INTER_NODE
+        ucs_config_doc_nop
+        uct_base_ep_is_connected
+        uct_base_iface_is_reachable_v2
+        uct_iface_base_query_v2
         uct_iface_scope_is_reachable
         uct_md_base_md_query
     ], [AC_CHECK_DECL(fuselink_name, [FL_UCX_HAS(fuselink_name)], [], [FL_UCX_INCLUDES])

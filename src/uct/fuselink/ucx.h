@@ -36,12 +36,24 @@ extern "C" {
 /* Functions in use that not every release has. Where one is missing the loader
  * then leaves its address empty, instead of ending the process before the
  * check of the version (edge/version.h) can decline. */
+#ifdef FUSELINK_HAS_UCS_CONFIG_DOC_NOP
 #pragma weak ucs_config_doc_nop
+#endif
+#ifdef FUSELINK_HAS_UCT_BASE_EP_IS_CONNECTED
 #pragma weak uct_base_ep_is_connected
+#endif
+#ifdef FUSELINK_HAS_UCT_BASE_IFACE_IS_REACHABLE_V2
 #pragma weak uct_base_iface_is_reachable_v2
+#endif
+#ifdef FUSELINK_HAS_UCT_IFACE_BASE_QUERY_V2
 #pragma weak uct_iface_base_query_v2
+#endif
+#ifdef FUSELINK_HAS_UCT_IFACE_SCOPE_IS_REACHABLE
 #pragma weak uct_iface_scope_is_reachable
+#endif
+#ifdef FUSELINK_HAS_UCT_MD_BASE_MD_QUERY
 #pragma weak uct_md_base_md_query
+#endif
 
 namespace fuselink {
 
