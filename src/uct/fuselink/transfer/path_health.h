@@ -55,8 +55,7 @@ public:
     {
         if (out_ && (!tries_ || (lost && !counted_))) {
             real_ = counted_ = true;
-            rail_.path_drained(far(), state_, why_, broke_,
-                                      link_ && link, now);
+            rail_.path_drained(far(), state_, why_, broke_, link_ && link, now);
         }
     }
     /** It is not tried before that. Twice in a row, where it did not connect: it is

@@ -65,7 +65,7 @@ void PathRecovery::post_failed(Path &path, ucs_status_t status)
     }
 }
 
-void PathRecovery::break_path(Path &path, ucs_status_t status, bool by_chance)
+void PathRecovery::break_path(Path &path, ucs_status_t status)
 {
     if (!path.usable() || connection_.failed()) {
         return;
@@ -74,8 +74,8 @@ void PathRecovery::break_path(Path &path, ucs_status_t status, bool by_chance)
     ucs_debug("fuselink: path to %016lx breaks: %s -> %s: %s",
               connection_.uuid(), path.rail.name().c_str(),
               path.remote.name.c_str(), ucs_status_string(status));
-    path.health.broke(connection_.uuid(), status, path.has_link(), by_chance,
-                      host_.now());
+    path.health.broke(connection_.uuid(), status, path.has_link(),
+                      path.recovery.alone, host_.now());
     path.state          = Path::State::Broken;
     path.planned        = 0;
     path.room.blocked   = path.room.retry = false;
@@ -96,7 +96,7 @@ void PathRecovery::break_silent(Path &path, bool by_chance)
     if (path.usable()) {
         path.recovery.silent = true;
         path.recovery.alone  = by_chance;
-        break_path(path, UCS_ERR_ENDPOINT_TIMEOUT, by_chance);
+        break_path(path, UCS_ERR_ENDPOINT_TIMEOUT);
     }
 }
 

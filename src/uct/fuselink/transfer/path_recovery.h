@@ -66,8 +66,9 @@ public:
 
     /** The path is of no use any more, unless that is known. Also from a rail's
      *  callback: the rest follows from progress. */
-    void break_path(Path &path, ucs_status_t status, bool by_chance = false);
-    /** The same, as its wire is silent: the peer is told that. From progress. */
+    void break_path(Path &path, ucs_status_t status);
+    /** The same, as its wire is silent: the peer is told that. Or it is not, and the path
+     *  did not connect `by_chance`: that is the path's alone. From progress. */
     void break_silent(Path &path, bool by_chance = false);
     /** Notes where the stream begins, if that was not done: by this the peer knows
      *  it when it has broken. Not from a rail's callback. */

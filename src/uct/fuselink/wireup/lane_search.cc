@@ -93,7 +93,7 @@ bool LaneSearch::all_streams() const
     return true;
 }
 
-/* So long candidates are tried. Without a link nobody refuses. */
+/* Somebody may answer yet. Without a link nobody refuses. */
 bool LaneSearch::is_silent() const
 {
     bool silent = rounds_.silent || !fallbacks_.empty();

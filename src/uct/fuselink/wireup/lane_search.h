@@ -91,6 +91,7 @@ private:
 
     bool         all_streams() const;
     bool         is_silent() const;
+    /* So long candidates are tried. */
     sched::Nanos patience() const { return is_silent() ? kSilent : kRefused; }
 
     Candidates  &candidates_;
