@@ -3,6 +3,7 @@
 
 #include "harness/run.h"
 #include "hostile/session.h"
+#include "scale/scale.h"
 #include "streams/session.h"
 #include "ucp/run.h"
 #include "world/random.h"
@@ -23,7 +24,8 @@ using namespace fuselink::sim;
           "                 [--nics N] [--deputies] [--twice] [--counts]\n"
           "                 [--keep-going] [--no-shrink]\n"
           "       sim_tests --hostile [--seed N | --seeds A..B] [--keep-going]\n"
-          "       sim_tests --streams [--seed N | --seeds A..B] [--keep-going]\n",
+          "       sim_tests --streams [--seed N | --seeds A..B] [--keep-going]\n"
+          "       sim_tests --scale PEERS,PEERS,...\n",
           stderr);
     exit(2);
 }
@@ -125,6 +127,34 @@ unsigned run_streams(uint64_t first, uint64_t last, bool keep_going)
     return failed;
 }
 
+/* A table of what calls cost, by how many peers there are. Returns how many rows are
+ * missing. */
+unsigned run_scale(const std::string &peers)
+{
+    unsigned missing = 0;
+    printf("| peers | progress, ns | the same 128 times, with a look at all, us | "
+           "message and answer, ns | fence and flush, ns | put of 32 kB to each, us |\n"
+           "|---:|---:|---:|---:|---:|---:|\n");
+    for (const char *at = peers.c_str(); *at != 0;) {
+        char *end = nullptr;
+        const unsigned long count = strtoul(at, &end, 10);
+        if (end == at || count == 0 || count > 4096) {
+            usage();
+        }
+        Cost cost{};
+        if (measure_scale(static_cast<unsigned>(count), cost)) {
+            printf("| %lu | %.0f | %.1f | %.0f | %.0f | %.1f |\n", count, cost.poll,
+                   cost.look, cost.message, cost.fence, cost.put);
+        } else {
+            printf("| %lu | failed |\n", count);
+            ++missing;
+        }
+        fflush(stdout);
+        at = *end == ',' ? end + 1 : end;
+    }
+    return missing;
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -174,6 +204,8 @@ int main(int argc, char **argv)
             hostile = true;
         } else if (name == "--streams") {
             streams = true;
+        } else if (name == "--scale") {
+            return run_scale(value()) != 0;
         } else if (name == "--print") {
             print = true;
         } else if (name == "--twice") {

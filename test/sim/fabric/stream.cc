@@ -56,6 +56,8 @@ void Stream::transmit(unsigned side)
             holds[side] = true;
             if (end.puts_open == 0) {
                 lose_notice(side);
+            } else {
+                lose_notice_later(side);
             }
             return;
         }
@@ -317,6 +319,17 @@ void Stream::lose_notice(unsigned side)
     fall_silent(side, std::exchange(world.silence_of_notice, 0));
     holds[side] = false;
     transmit(side);
+}
+
+/* What it waits for may not come: its wire is silent. Kernels hold nothing back for ever. */
+void Stream::lose_notice_later(unsigned side)
+{
+    constexpr Instant kLongest = kSecond;
+    world.time().after(kLongest, [weak = weak_from_this(), side] {
+        if (auto keep = weak.lock(); keep != nullptr && keep->holds[side]) {
+            keep->lose_notice(side);
+        }
+    });
 }
 
 void Stream::put_begins(unsigned side)

@@ -111,6 +111,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
     void reset_after(unsigned side, size_t bytes);
 
     void    lose_notice(unsigned side);
+    void    lose_notice_later(unsigned side);
     void    put_begins(unsigned side);
     void    fall_silent(unsigned side, Instant time);
     void    arrived(unsigned side, size_t bytes);

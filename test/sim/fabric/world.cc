@@ -29,7 +29,7 @@ const char *name_of(Count count)
         "copies_failed", "slot_puts", "direct_puts", "near_reads", "near_writes",
         "unplugged", "late_bytes", "late_received", "introduced", "ports_down", "outlived_loss", "lost_unread", "rests", "streams_ended", "ended_from",
         "heavy", "load_asks", "load_grants", "load_others", "rails_kept", "traced", "reports",
-        "bytes_resent", "calls_held", "bytes_dropped",
+        "bytes_resent", "calls_held", "resting", "bytes_dropped",
         "eager", "rendezvous", "rendezvous_gets", "rendezvous_puts", "atomics",
         "wildcards", "keepalives", "failovers",
         "allowed"};

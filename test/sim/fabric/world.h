@@ -52,6 +52,7 @@ enum class Count : unsigned {
     Traced, Reports, /* chunks in traces; runs with a report */
     BytesResent, /* because a path broke, as rails say */
     CallsHeld, /* rounds in which a program that computed had something to be called for */
+    Resting, /* connections with which nothing is under way, each time that is looked at */
     BytesDropped, /* of operations whose endpoint was closed in front of their end */
     Eager, Rendezvous, RendezvousGets, RendezvousPuts, /* messages of UCP's protocols */
     Atomics, Wildcards, Keepalives, Failovers, /* of UCP's users; the last with a

@@ -2,6 +2,7 @@
 #include "program.h"
 
 #include "edge/rails_iface.h"
+#include "rest_check.h"
 
 #include <cstring>
 #include <poll.h>
@@ -70,6 +71,7 @@ bool Program::step()
     if (rails() != nullptr && rails()->engine().held().any()) {
         world_.count(Count::CallsHeld);
     }
+    check_rest(process_, rails());
     const Instant now = world_.time().now();
     if (now < computes_until_ || !awake()) {
         return false;

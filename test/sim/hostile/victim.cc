@@ -16,7 +16,7 @@ constexpr size_t   kOwn = Victim::kArena - 4 * Victim::kPart; /* bytes */
 } // namespace
 
 Victim::Victim(Process &process, NodeMemory &node)
-    : process_(process), world_(process.world()), host_(process, node),
+    : process_(process), world_(process.world()), rails_(process, node),
       own_(process.arena() + 4 * kPart)
 {
 }
@@ -28,42 +28,11 @@ Victim::~Victim()
 
 bool Victim::open(bool gpu_direct)
 {
-    uct_component_h component = registered_component();
-    world_.opening            = &process_;
-    opening_host              = &host_;
-    uct_md_config_t    *md_config    = nullptr;
-    uct_iface_config_t *iface_config = nullptr;
-    if (ucs_async_context_create(UCS_ASYNC_MODE_POLL, &async_) != UCS_OK ||
-        uct_worker_create(async_, UCS_THREAD_MODE_SINGLE, &worker_) !=
-            UCS_OK ||
-        uct_md_config_read(component, nullptr, nullptr, &md_config) !=
-            UCS_OK) {
-        return false;
-    }
-    uct_config_modify(md_config, "NODE_LANES", "none");
-    uct_config_modify(md_config, "GPU_DIRECT",
-                      gpu_direct ? "y" : "n");
-    ucs_status_t status = uct_md_open(component, "fuselink", md_config, &md_);
-    uct_config_release(md_config);
-    world_.opening = nullptr;
-    if (status != UCS_OK ||
-        uct_md_iface_config_read(md_, "fuselink", nullptr, nullptr,
-                                 &iface_config) != UCS_OK) {
-        return false;
-    }
-    uct_config_modify(iface_config, "RELAY", "n");
-    uct_config_modify(iface_config, "GPU_CHUNK", "64k");
-    uct_config_modify(iface_config, "RELAY_MEMORY", "512k");
-    uct_iface_params_t params{};
-    params.field_mask = UCT_IFACE_PARAM_FIELD_OPEN_MODE |
-                        UCT_IFACE_PARAM_FIELD_DEVICE |
-                        UCT_IFACE_PARAM_FIELD_RX_HEADROOM |
-                        UCT_IFACE_PARAM_FIELD_ERR_HANDLER |
-                        UCT_IFACE_PARAM_FIELD_ERR_HANDLER_ARG;
-    params.open_mode            = UCT_IFACE_OPEN_MODE_DEVICE;
-    params.mode.device.tl_name  = "fuselink";
-    params.mode.device.dev_name = "rails";
-    params.err_handler = [](void *arg, uct_ep_h ep, ucs_status_t) {
+    uct_component_h              component   = registered_component();
+    const BareRails::Setting     of_md[]     = {{"GPU_DIRECT", gpu_direct ? "y" : "n"}};
+    constexpr BareRails::Setting kOfIface[]  = {
+        {"RELAY", "n"}, {"GPU_CHUNK", "64k"}, {"RELAY_MEMORY", "512k"}};
+    const auto on_failure = [](void *arg, uct_ep_h ep, ucs_status_t) {
         auto *victim = static_cast<Victim *>(arg);
         if (victim->ep_ == ep) { /* as UCP does */
             victim->ep_ = nullptr;
@@ -73,46 +42,43 @@ bool Victim::open(bool gpu_direct)
         }
         return UCS_OK;
     };
-    params.err_handler_arg = this;
-    status = uct_iface_open(md_, worker_, &params, iface_config, &iface_);
-    uct_config_release(iface_config);
-    if (status != UCS_OK || uct_iface_query(iface_, &attr_) != UCS_OK) {
+    if (!rails_.open({of_md, kOfIface}, on_failure, this)) {
         return false;
     }
     for (uint8_t id = 0; id < UCT_AM_ID_MAX; ++id) {
-        uct_iface_set_am_handler(iface_, id,
+        uct_iface_set_am_handler(rails_.iface(), id,
                                  [](void *, void *, size_t, unsigned) {
                                      return UCS_OK;
                                  },
                                  nullptr, 0);
     }
-    uct_iface_progress_enable(iface_, UCT_PROGRESS_SEND | UCT_PROGRESS_RECV);
 
-    uint8_t *arena = process_.arena();
+    const uct_md_h md    = rails_.md();
+    uint8_t       *arena = process_.arena();
     fill(arena + kPart, kPart, kSecretSeed);
     fill(arena + 2 * kPart, kPart, kUnregisteredSeed);
     process_.open(arena, kPart); /* the peer may write there, */
     process_.open(own_, kOwn);   /* and answer gets at any time */
     uct_md_attr_t md_attr;
-    if (uct_md_query(md_, &md_attr) != UCS_OK ||
-        uct_md_mem_reg(md_, arena, kPart, UCT_MD_MEM_ACCESS_ALL, &known_) !=
+    if (uct_md_query(md, &md_attr) != UCS_OK ||
+        uct_md_mem_reg(md, arena, kPart, UCT_MD_MEM_ACCESS_ALL, &known_) !=
             UCS_OK ||
-        uct_md_mem_reg(md_, arena + kPart, kPart, UCT_MD_MEM_ACCESS_ALL,
+        uct_md_mem_reg(md, arena + kPart, kPart, UCT_MD_MEM_ACCESS_ALL,
                        &secret_) != UCS_OK ||
-        uct_md_mem_reg(md_, own_, kOwn, UCT_MD_MEM_ACCESS_ALL,
+        uct_md_mem_reg(md, own_, kOwn, UCT_MD_MEM_ACCESS_ALL,
                        &own_memh_) != UCS_OK) {
         return false;
     }
     void *const gpu = process_.address(kArena);
     process_.open(process_.arena() + kArena, kGpu);
-    if (uct_md_mem_reg(md_, gpu, kGpu, UCT_MD_MEM_ACCESS_ALL, &on_gpu_) !=
+    if (uct_md_mem_reg(md, gpu, kGpu, UCT_MD_MEM_ACCESS_ALL, &on_gpu_) !=
         UCS_OK) {
         return false;
     }
     key_.resize(md_attr.rkey_packed_size);
     gpu_key_.resize(md_attr.rkey_packed_size);
-    return uct_md_mkey_pack(md_, known_, key_.data()) == UCS_OK &&
-           uct_md_mkey_pack(md_, on_gpu_, gpu_key_.data()) == UCS_OK &&
+    return uct_md_mkey_pack(md, known_, key_.data()) == UCS_OK &&
+           uct_md_mkey_pack(md, on_gpu_, gpu_key_.data()) == UCS_OK &&
            uct_rkey_unpack(component, key_.data(), &peer_key_) == UCS_OK &&
            uct_rkey_unpack(component, gpu_key_.data(), &peer_gpu_key_) ==
                UCS_OK;
@@ -120,11 +86,8 @@ bool Victim::open(bool gpu_direct)
 
 wire::RailTable Victim::table() const
 {
-    std::vector<uint8_t> address(attr_.iface_addr_len);
-    wire::RailTable      table;
-    uct_iface_get_address(iface_, reinterpret_cast<uct_iface_addr_t *>(
-                                      address.data()));
-    (void)wire::unpack_iface_address(address, table);
+    wire::RailTable table;
+    (void)wire::unpack_iface_address(rails_.iface_address(), table);
     return table;
 }
 
@@ -146,22 +109,9 @@ void Victim::connect(const wire::RailTable &peer, uint64_t memory)
     }
     peer_address_.assign(wire::kMaxIfaceAddress, 0);
     wire::pack_iface_address(peer, peer_address_);
-    /* On another node. */
-    std::vector<uint8_t> device(attr_.device_addr_len);
-    auto *bytes = reinterpret_cast<uct_device_addr_t *>(device.data());
-    uct_iface_get_device_address(iface_, bytes);
-    device[offsetof(wire::DeviceAddress, node)] ^= 1;
-    uct_ep_params_t params{};
-    params.field_mask = UCT_EP_PARAM_FIELD_IFACE |
-                        UCT_EP_PARAM_FIELD_DEV_ADDR |
-                        UCT_EP_PARAM_FIELD_IFACE_ADDR;
-    params.iface      = iface_;
-    params.dev_addr   = bytes;
-    params.iface_addr = reinterpret_cast<uct_iface_addr_t *>(
-        peer_address_.data());
-    if (uct_ep_create(&params, &ep_) != UCS_OK) {
-        ep_ = nullptr;
-    }
+    std::vector<uint8_t> device = rails_.device_address();
+    device[offsetof(wire::DeviceAddress, node)] ^= 1; /* on another one */
+    ep_ = rails_.connect(device, peer_address_);
 }
 
 Victim::Op &Victim::begin()
@@ -212,7 +162,7 @@ void Victim::operate(unsigned kind, size_t length, Bytes &script)
     const uct_rkey_t key    = ends < 5 ? peer_key_.rkey : peer_gpu_key_.rkey;
     const bool       gpu    = ends % 3 == 2;
     const uint64_t   remote = peer_memory_ + script.byte();
-    const auto      &cap    = attr_.cap;
+    const auto      &cap    = rails_.attr().cap;
     const size_t     small  = std::min({length, cap.put.max_short,
                                         cap.am.max_short - sizeof(uint64_t)});
     uct_iov_t        iov{gpu ? process_.address(kArena) : own_, length,
@@ -271,7 +221,7 @@ void Victim::operate(unsigned kind, size_t length, Bytes &script)
         uct_ep_fence(ep_, 0);
         return;
     case 11:
-        uct_iface_fence(iface_, 0);
+        uct_iface_fence(rails_.iface(), 0);
         return;
     case 12: {
         Op &op = begin();
@@ -287,10 +237,7 @@ void Victim::operate(unsigned kind, size_t length, Bytes &script)
 
 void Victim::progress(unsigned times)
 {
-    world_.running = process_.index();
-    while (times-- != 0) {
-        uct_worker_progress(worker_);
-    }
+    rails_.progress(times);
 }
 
 void Victim::check()
@@ -311,13 +258,10 @@ void Victim::close()
         uct_ep_destroy(ep_);
         ep_ = nullptr;
     }
-    if (iface_ != nullptr) {
-        uct_iface_close(iface_);
-        iface_ = nullptr;
-    }
+    rails_.close_iface();
     for (uct_mem_h *memh : {&known_, &secret_, &on_gpu_, &own_memh_}) {
         if (*memh != nullptr) {
-            uct_md_mem_dereg(md_, *memh);
+            uct_md_mem_dereg(rails_.md(), *memh);
             *memh = nullptr;
         }
     }
@@ -327,18 +271,7 @@ void Victim::close()
             key->rkey = 0;
         }
     }
-    if (md_ != nullptr) {
-        uct_md_close(md_);
-        md_ = nullptr;
-    }
-    if (worker_ != nullptr) {
-        uct_worker_destroy(worker_);
-        worker_ = nullptr;
-    }
-    if (async_ != nullptr) {
-        ucs_async_context_destroy(async_);
-        async_ = nullptr;
-    }
+    rails_.close();
 }
 
 } // namespace fuselink::sim

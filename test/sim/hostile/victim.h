@@ -3,7 +3,7 @@
 #define FUSELINK_TEST_SIM_HOSTILE_VICTIM_H
 
 #include "../fabric/world.h"
-#include "../harness/sim_host.h"
+#include "../harness/bare_rails.h"
 #include "bytes.h"
 #include "ucx.h"
 #include "wire/address.h"
@@ -70,12 +70,7 @@ private:
 
     Process            &process_;
     World              &world_;
-    SimHost             host_;
-    ucs_async_context_t *async_  = nullptr;
-    uct_worker_h         worker_ = nullptr;
-    uct_md_h             md_     = nullptr;
-    uct_iface_h          iface_  = nullptr;
-    uct_iface_attr_t     attr_{};
+    BareRails           rails_;
     uct_mem_h            known_ = nullptr, secret_ = nullptr;
     uct_mem_h            on_gpu_ = nullptr;
     uct_ep_h             ep_    = nullptr;

@@ -1,6 +1,7 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "program.h"
 
+#include "../harness/rest_check.h"
 #include "edge/rails_iface.h"
 
 #include "inside.h"
@@ -230,6 +231,7 @@ bool UcpProgram::step()
     if (rails() != nullptr && rails()->engine().held().any()) {
         world_.count(Count::CallsHeld);
     }
+    check_rest(process_, rails());
     const Instant now = world_.time().now();
     if (now < computes_until_ || !awake()) {
         return false;

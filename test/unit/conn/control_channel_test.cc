@@ -607,4 +607,35 @@ TEST_F(PutsTest, AFullLogIsNoRoom)
     EXPECT_EQ(events.room, before + 1);
 }
 
+/* With nothing that anybody may want to hear of. */
+TEST_F(ControlChannelTest, IsAtRest)
+{
+    EXPECT_TRUE(channel.at_rest());
+    channel.set(ControlChannel::kFenceDue); /* of a fence it hears later */
+    EXPECT_TRUE(channel.at_rest());
+    channel.set(ControlChannel::kConnecting);
+    EXPECT_FALSE(channel.at_rest());
+    channel.clear(ControlChannel::kConnecting | ControlChannel::kFenceDue);
+    send(1);
+    EXPECT_FALSE(channel.at_rest()) << "the peer has not acknowledged it";
+    fuselink::wire::ControlHeader seen{};
+    seen.seen = channel.next_number();
+    channel.on_seen(seen);
+    EXPECT_TRUE(channel.at_rest());
+}
+
+TEST_F(ControlChannelTest, WhatItSaysEndsARest)
+{
+    send(1);
+    channel.say_seen();
+    EXPECT_EQ(conn.roused, 0u);
+    channel.set(ControlChannel::kResting);
+    send(2);
+    EXPECT_EQ(conn.roused, 1u);
+    channel.say_seen();
+    EXPECT_EQ(conn.roused, 2u);
+    channel.leave();
+    EXPECT_EQ(conn.roused, 3u);
+}
+
 } // namespace

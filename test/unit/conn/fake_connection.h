@@ -22,6 +22,7 @@ public:
         failed_ = failed() ? failed_ : status;
     }
     void defer() override { ++deferred; }
+    void rouse() override { ++roused; }
     void send_control(void *head, size_t head_length, const void *body,
                       size_t body_length) override
     {
@@ -45,6 +46,7 @@ public:
 
     fuselink::UserCalls  calls; /* not used before it is there */
     unsigned             deferred = 0;
+    unsigned             roused   = 0;
     std::vector<Message> sent;
 };
 

@@ -86,6 +86,26 @@ TEST_F(PendingQueueTest, TakesNoneWhereThereIsRoom)
     EXPECT_EQ(queue.add(one, &request.req), UCS_ERR_BUSY);
 }
 
+/* An operation of one that has rested: who looks at all is told, and a fence that it has
+ * slept through comes first. */
+TEST_F(PendingQueueTest, AnOperationEndsARest)
+{
+    channel.clear(ControlChannel::kBlocked);
+    EXPECT_EQ(queue.admission(), UCS_OK);
+    EXPECT_EQ(conn.roused, 0u);
+    channel.am_short(1, 0, nullptr, 0);
+    channel.set(ControlChannel::kResting);
+    queue.admission();
+    EXPECT_EQ(conn.roused, 1u);
+    EXPECT_FALSE(order.bulk_held());
+
+    channel.clear(ControlChannel::kResting);
+    channel.set(ControlChannel::kFenceDue);
+    EXPECT_EQ(queue.admission(), UCS_OK);
+    EXPECT_EQ(channel.obstacles(), 0u);
+    EXPECT_TRUE(order.bulk_held()) << "behind the message";
+}
+
 TEST_F(PendingQueueTest, CallsThemInOrder)
 {
     Request a = note(1), b = note(2), c = note(3);

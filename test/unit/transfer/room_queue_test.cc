@@ -1,7 +1,9 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "transfer/room_queue.h"
 
+#include <deque>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <vector>
 
 namespace {
@@ -21,6 +23,9 @@ public:
     void on_room() override
     {
         turns_.push_back(name_);
+        if (sends) {
+            queue_.posted(Bytes(1));
+        }
         if (again) {
             queue_.wait(*this);
         }
@@ -30,6 +35,7 @@ public:
     }
 
     bool    again  = false;
+    bool    sends  = false;
     Sender *leaver = nullptr; /* goes in this one's turn */
 
 private:
@@ -91,6 +97,55 @@ TEST_F(Queue, WaitsForRoom)
     queue.wait(one); /* what had ended was not enough */
     EXPECT_FALSE(queue.due());
     EXPECT_EQ(queue.serve(now), 0u);
+}
+
+/* NICs are full: who has not tried need not, and is the first the next time. */
+TEST_F(Queue, StopsWhenNobodySends)
+{
+    constexpr int      kMany = 3 * RoomQueue::kFruitless;
+    std::deque<Sender> many;
+    for (int name = 0; name < kMany; ++name) {
+        many.emplace_back(queue, name, turns).again = true;
+        queue.wait(many.back());
+    }
+    queue.posted(Bytes(2));
+    queue.ended(Bytes(1));
+    EXPECT_EQ(queue.serve(now), RoomQueue::kFruitless);
+    EXPECT_TRUE(queue.due()) << "they have not tried yet";
+    EXPECT_EQ(queue.serve(now), 0u);
+    EXPECT_EQ(queue.serve(now + Nanos::micros(50)), RoomQueue::kFruitless);
+    std::vector<int> expected(2 * RoomQueue::kFruitless);
+    std::iota(expected.begin(), expected.end(), 0);
+    EXPECT_EQ(turns, expected);
+}
+
+/* Who has nothing to send says nothing of NICs. */
+TEST_F(Queue, AsksOnBehindThoseWhoNeedNone)
+{
+    constexpr int      kMany = 3 * RoomQueue::kFruitless;
+    std::deque<Sender> many;
+    for (int name = 0; name < kMany; ++name) {
+        queue.wait(many.emplace_back(queue, name, turns));
+    }
+    queue.posted(Bytes(2));
+    queue.ended(Bytes(1));
+    EXPECT_EQ(queue.serve(now), unsigned{kMany});
+    EXPECT_FALSE(queue.due());
+}
+
+/* Each who sends shows that there may be room for the next. */
+TEST_F(Queue, GoesOnWhileSomeSend)
+{
+    constexpr int      kMany = 3 * RoomQueue::kFruitless;
+    std::deque<Sender> many;
+    for (int name = 0; name < kMany; ++name) {
+        many.emplace_back(queue, name, turns).sends = name == 5;
+        many.back().again = true;
+        queue.wait(many.back());
+    }
+    queue.posted(Bytes(2));
+    queue.ended(Bytes(1));
+    EXPECT_EQ(queue.serve(now), 6 + RoomQueue::kFruitless);
 }
 
 /* What others of the node have in flight does not tell when it ends. */

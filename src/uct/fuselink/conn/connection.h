@@ -45,6 +45,10 @@ public:
      *  rail's call, would pull the ground from under it. */
     virtual void defer() = 0;
 
+    /** Something is about to begin. Those with which nothing is under way are left out
+     *  where all connections are looked at: see ActivePeers. */
+    virtual void rouse() = 0;
+
     /** A fuselink message on the lane of messages, in the order of calls; queued
      *  if the lane is full, dropped if the connection has failed. `head` begins
      *  with a wire::ControlHeader, of which this fills in what is the same for

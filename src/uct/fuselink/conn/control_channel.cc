@@ -47,6 +47,7 @@ ControlChannel::ControlChannel(Connection &conn, uint64_t own,
 void ControlChannel::begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
                                 const LaneEp::Limits &limits)
 {
+    rouse();
     ep_.use(ep, rail, remote, limits);
     lane_.began = ++lane_.number;
     spread(false, 0);
@@ -85,6 +86,7 @@ void ControlChannel::move_to(uct_ep_h ep, Rail &rail, uint8_t remote,
 
 void ControlChannel::leave()
 {
+    rouse();
     close();
     if (lane_.taken) {
         resent_ = &rail()->health.messages_resent();
@@ -415,6 +417,7 @@ void ControlChannel::send(void *head, size_t head_length, const void *body,
     if (conn_.failed() || !connected()) {
         return;
     }
+    rouse();
     stamp(head);
     const size_t length = head_length + body_length;
     if (queue_.empty() && lane_.taken && !draining_ && !log_.unsent() &&
@@ -438,6 +441,7 @@ void ControlChannel::send(void *head, size_t head_length, const void *body,
 
 void ControlChannel::send_first(std::vector<uint8_t> message)
 {
+    rouse();
     hello_ = std::move(message);
     drain();
 }
@@ -634,6 +638,7 @@ void ControlChannel::on_seen(const wire::ControlHeader &header)
 
 void ControlChannel::say_seen()
 {
+    rouse();
     telling_.due = true;
     drain();
 }

@@ -74,6 +74,8 @@ public:
         kUnseen     = 64, /* the peer has not acknowledged enough */
         kPutsOpen   = 128, /* the NIC has not done enough of the users' puts */
         kPutsAgain  = 256, /* puts of the NIC of an earlier lane are not done */
+        kResting    = 512, /* none: who sends says so first, by Connection::rouse() */
+        kFenceDue   = 1024, /* one of the interface's, since it rested */
     };
 
     /** @param own   the identity of this interface
@@ -229,6 +231,13 @@ public:
     void look_for_room();
     /** The lane has taken a message. */
     bool taken() const { return lane_.taken; }
+    /** Nothing was sent, or is to be, of which anybody may want to hear. */
+    bool at_rest() const
+    {
+        return lane_.taken && (obstacles_ & ~unsigned{kResting | kFenceDue}) == 0 &&
+               log_.messages() == 0 && puts_.empty() && queue_.empty() &&
+               hello_.empty() && !beside_.open && !telling_.due && !room_later_;
+    }
     /** Our own messages that wait. */
     bool   queue_empty() const { return queue_.empty(); }
     size_t queue_bytes() const { return queue_.bytes(); }
@@ -358,6 +367,12 @@ private:
 
     void begin_lane(uct_ep_h ep, Rail &rail, uint8_t remote,
                     const LaneEp::Limits &limits);
+    void rouse()
+    {
+        if (ucs_unlikely(has(kResting))) {
+            conn_.rouse();
+        }
+    }
     void block();
     void room();
     void append(const void *head, size_t head_length, const void *body,

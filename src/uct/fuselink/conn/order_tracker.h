@@ -90,6 +90,13 @@ public:
      *  asked it go on with this one. From progress. */
     void resume_flushes();
     bool flushes_wait() const { return flushes_again_ != 0 || lane_fence_due_; }
+    /** Nothing is open, and nobody waits: a flush would find nothing, nor a fence but
+     *  messages in front of it. */
+    bool at_rest() const
+    {
+        return !ops_open() && !acks_.open() && !lane_puts_open() && !lane_fence_due_ &&
+               !hello_fence_due_ && !ask_due_ && flushes_.empty() && at_lanes_.empty();
+    }
 
     /* Fences. */
 

@@ -27,6 +27,9 @@ ucs_status_t PendingQueue::admission()
     if (channel_.has(ControlChannel::kFailed)) {
         return conn_.failure();
     }
+    if (ucs_unlikely(channel_.has(ControlChannel::kResting | ControlChannel::kFenceDue))) {
+        end_rest();
+    }
     order_.look_at_fence();
     /* A request that is being called is what others wait for. */
     unsigned counted = channel_.obstacles();
@@ -34,6 +37,19 @@ ucs_status_t PendingQueue::admission()
         counted &= ~unsigned{ControlChannel::kQueued};
     }
     return counted == 0 ? UCS_OK : UCS_ERR_NO_RESOURCE;
+}
+
+/* An operation is about to begin. */
+void PendingQueue::end_rest()
+{
+    if (channel_.has(ControlChannel::kResting)) {
+        conn_.rouse();
+    }
+    if (channel_.has(ControlChannel::kFenceDue)) {
+        channel_.clear(ControlChannel::kFenceDue);
+        note_fence();
+        order_.fence();
+    }
 }
 
 ucs_status_t PendingQueue::add(PeerUser &user, uct_pending_req_t *req)

@@ -54,6 +54,7 @@ public:
     void end_strict();
 
 private:
+    void end_rest();
     void note_queued();
 
     Connection             &conn_;

@@ -1,8 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "peer_table.h"
 
-#include <algorithm>
-
 namespace fuselink {
 
 void PeerTable::close(const Host &host)
@@ -28,6 +26,7 @@ void PeerTable::end_all()
     for (const auto &peer : gone_) {
         peer->abandon();
     }
+    active_.clear();
     tokens_ = {}; /* nobody takes messages any more */
     peers_.clear();
     gone_.clear();
@@ -42,13 +41,15 @@ Peer *PeerTable::add(uint64_t uuid)
     auto             &slot  = peers_[uuid];
     slot                    = make_(uuid, last_session_, token);
     tokens_.set(token, *slot);
+    active_.add(*slot);
     return slot.get();
 }
 
 /* Makes room for a peer's next connection. */
 void PeerTable::retire(Peers::iterator it)
 {
-    defer(*it->second);
+    it->second->defer();
+    active_.remove(*it->second);
     gone_.push_back(std::move(it->second));
     peers_.erase(it);
 }
@@ -99,6 +100,7 @@ void PeerTable::on_goodbye(const Peer *peer, const wire::ControlHeader &header,
 void PeerTable::bury(Peer *peer)
 {
     std::erase(deferred_, peer);
+    active_.remove(*peer);
     tokens_.release(peer->token());
     auto it = peers_.find(peer->uuid());
     if (it != peers_.end() && it->second.get() == peer) {
@@ -229,30 +231,25 @@ void PeerTable::on_hello(const wire::ControlHeader &header, const void *data,
 void PeerTable::for_each_sender(
     const std::function<void(BulkSender &)> &fn) const
 {
-    for (const auto &[uuid, peer] : peers_) {
-        fn(peer->bulk());
-    }
+    active_.for_each([&](Peer &peer) { fn(peer.bulk()); });
 }
 
 ucs_status_t PeerTable::flush()
 {
     ucs_status_t result = UCS_OK;
-    for (const auto &[uuid, peer] : peers_) {
-        if (!peer->failed() && peer->connected()) {
-            ucs_status_t status = peer->flush(nullptr, 0, nullptr);
-            if (status != UCS_OK) {
-                result = UCS_INPROGRESS; /* also when the lane is full */
-            }
+    active_.for_each([&](Peer &peer) {
+        if (!peer.failed() && peer.connected() &&
+            peer.flush(nullptr, 0, nullptr) != UCS_OK) {
+            result = UCS_INPROGRESS; /* also when the lane is full */
         }
-    }
+    });
     return result;
 }
 
 void PeerTable::fence()
 {
-    for (const auto &[uuid, peer] : peers_) {
-        peer->fence(true);
-    }
+    active_.note_fence();
+    active_.for_each([](Peer &peer) { peer.fence(true); });
 }
 
 void PeerTable::watch(sched::Nanos now)
@@ -261,11 +258,13 @@ void PeerTable::watch(sched::Nanos now)
         spread_news();
     }
     watched_.clear(); /* completions of one may connect to others */
-    for (const auto &[uuid, peer] : peers_) {
-        if (peer->watched() || peer->waits_for_nic()) {
-            watched_.push_back(peer.get());
+    active_.let_rest([this](Peer &peer) {
+        if (peer.watched() || peer.waits_for_nic()) {
+            watched_.push_back(&peer);
+            return true;
         }
-    }
+        return !peer.may_rest();
+    });
     for (Peer *peer : watched_) {
         peer->watch(now);
     }
@@ -318,22 +317,18 @@ void PeerTable::spread_news()
 
 bool PeerTable::watched() const
 {
-    return std::any_of(peers_.begin(), peers_.end(), [](const auto &entry) {
-        return entry.second->watched();
-    });
+    return active_.any([](const Peer &peer) { return peer.watched(); });
 }
 
 bool PeerTable::waits_for_nic() const
 {
-    return std::any_of(peers_.begin(), peers_.end(), [](const auto &entry) {
-        return entry.second->waits_for_nic();
-    });
+    return active_.any([](const Peer &peer) { return peer.waits_for_nic(); });
 }
 
 void PeerTable::defer(Peer &peer)
 {
-    if (std::find(deferred_.begin(), deferred_.end(), &peer) ==
-        deferred_.end()) {
+    if (!peer.deferred()) {
+        peer.set_deferred(true);
         deferred_.push_back(&peer);
     }
 }
@@ -343,6 +338,9 @@ unsigned PeerTable::run_deferred()
     /* Users hear of failures in here and may connect anew. */
     std::vector<Peer *> peers;
     peers.swap(deferred_);
+    for (Peer *peer : peers) {
+        peer->set_deferred(false); /* they may be again, from here on */
+    }
     unsigned done = 0;
     for (Peer *peer : peers) {
         peer->run_deferred();
@@ -352,8 +350,7 @@ unsigned PeerTable::run_deferred()
         if (peer->closed()) {
             bury(peer);
             ++done;
-        } else if (std::find(deferred_.begin(), deferred_.end(), peer) ==
-                   deferred_.end()) {
+        } else if (!peer->deferred()) {
             ++done; /* the others wait for something */
         }
     }

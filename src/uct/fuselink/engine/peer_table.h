@@ -10,6 +10,7 @@
 #include "../ucx.h"
 #include "../wire/address.h"
 #include "../wire/messages.h"
+#include "active_peers.h"
 #include "ended_connections.h"
 #include "token_table.h"
 
@@ -64,9 +65,12 @@ public:
     Peer *find_session(uint64_t uuid, uint32_t session) const;
     Peer *find(uint32_t session) const override;
 
-    /** Those that have not failed, or whose failure is new. */
+    /** Those that have not failed, or whose failure is new, */
     const Peers &peers() const { return peers_; }
+    /** and which of them do not rest. */
+    const ActivePeers &active() const { return active_; }
 
+    /** Of all peers, those that do not rest: none else has anything to send. */
     void for_each_sender(
         const std::function<void(BulkSender &)> &fn) const override;
 
@@ -98,6 +102,7 @@ public:
 
     /** From run_deferred(). */
     void     defer(Peer &peer) override;
+    void     rouse(Peer &peer) override { active_.rouse(peer); }
     bool     has_deferred() const { return !deferred_.empty(); }
     /** From progress; returns how many peers it has done something for. */
     unsigned run_deferred();
@@ -131,6 +136,7 @@ private:
     const uint64_t      own_;
     const Make          make_;
     Peers               peers_;
+    ActivePeers         active_; /* of these */
     std::vector<Slot>   gone_; /* failed, not closed yet */
     std::vector<Peer *> deferred_;
     std::vector<Peer *> watched_; /* used again and again */

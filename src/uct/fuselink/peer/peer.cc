@@ -145,6 +145,9 @@ ucs_status_t Peer::fence(bool of_interface)
     if (failed()) {
         return failure();
     }
+    if (of_interface) {
+        channel_.clear(ControlChannel::kFenceDue); /* this one */
+    }
     pending_.note_fence();
     order_.fence(of_interface);
     return UCS_OK;
@@ -178,6 +181,7 @@ void Peer::on_drained()
 
 void Peer::on_lane_error(uct_ep_h ep, ucs_status_t status)
 {
+    rouse();
     if (teardown_.on_lane_error(ep)) {
         return;
     }
@@ -224,6 +228,7 @@ void Peer::handle(const wire::ControlHeader &header, const void *data, size_t le
 {
     using wire::ControlType;
 
+    rouse();
     switch (static_cast<ControlType>(header.type)) {
     case ControlType::GetReq:
         return target_.on_get(data, length);

@@ -69,6 +69,7 @@ public:
     /** See Wireup::connect(). */
     ucs_status_t connect(const wire::RailTable &address)
     {
+        rouse();
         return wireup_.connect(address);
     }
 
@@ -150,6 +151,7 @@ public:
      * is that of this connection. */
     void on_hello(const wire::Hello &hello, const wire::RailTable &table)
     {
+        rouse();
         wireup_.on_hello(hello, table);
         news_.on_hello();
     }
@@ -185,7 +187,17 @@ public:
     }
 
     void fail(ucs_status_t status) override;
-    void defer() override { deferred_.defer(*this); }
+    void defer() override
+    {
+        rouse();
+        deferred_.defer(*this);
+    }
+    void rouse() override
+    {
+        if (ucs_unlikely(rests())) {
+            deferred_.rouse(*this);
+        }
+    }
     void send_control(void *head, size_t head_length,
                       const void *body = nullptr,
                       size_t body_length = 0) override
@@ -242,12 +254,41 @@ public:
     /** As PeerTable::on_carrier(). From progress. */
     void on_carrier(uint16_t down, uint16_t back);
     /** Rails of ours are new. From progress. */
-    void on_new_rails() { news_.on_own(); }
+    void on_new_rails()
+    {
+        rouse();
+        news_.on_own();
+    }
     bool watched() const
     {
         return !failed() && (silence_.needed() || wireup_.searches() ||
                              message_paths_.tries());
     }
+    /** Nothing is under way, or is to be: nobody need look at it, a flush of the interface
+     *  would find nothing here, and its fences can wait for the next operation. */
+    bool may_rest() const
+    {
+        return channel_.at_rest() && order_.at_rest() && !watched() && !waits_for_nic() &&
+               !is_deferred_;
+    }
+    bool rests() const { return channel_.has(ControlChannel::kResting); }
+    /** Until end_rest(), which rouse() leads to. `fences`: of the interface, so far. */
+    void rest(uint64_t fences)
+    {
+        bulk_.paths().drop_plan();
+        rested_at_ = fences;
+        channel_.set(ControlChannel::kResting);
+    }
+    void end_rest(uint64_t fences)
+    {
+        channel_.clear(ControlChannel::kResting);
+        if (fences != rested_at_) {
+            channel_.set(ControlChannel::kFenceDue);
+        }
+    }
+    /** Waits for run_deferred(), as DeferredPeers says. */
+    bool deferred() const { return is_deferred_; }
+    void set_deferred(bool yes) { is_deferred_ = yes; }
     /** Only the NIC of its messages is waited for, which tells of silence itself. */
     bool waits_for_nic() const { return !failed() && silence_.waits_for_nic(); }
     /** It has acknowledged all messages. */
@@ -313,6 +354,8 @@ private:
 
     DeferredPeers &deferred_;
     bool           closed_ = false;
+    bool           is_deferred_ = false;
+    uint64_t       rested_at_ = 0; /* fences of the interface then */
     ControlChannel channel_;
     OrderTracker   order_;
     PendingQueue   pending_;

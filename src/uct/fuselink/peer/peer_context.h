@@ -24,11 +24,13 @@ namespace fuselink {
 
 class Peer;
 
-/** Calls Peer::run_deferred() from progress. */
+/** Calls Peer::run_deferred() from progress, and looks at those that do not rest. */
 class DeferredPeers {
 public:
     /** Once, however often this is called until then. */
     virtual void defer(Peer &peer) = 0;
+    /** It has rested. */
+    virtual void rouse(Peer &peer) = 0;
 
 protected:
     ~DeferredPeers() = default;

@@ -47,37 +47,42 @@ void PlanManager::see(const BulkSender &sender)
             continue;
         }
         const uint64_t key = key_of(sender.connection().uuid(), *path);
-        size_t i           = 0;
-        while (i < receivers_.size() && receivers_[i].key != key) {
-            ++i;
+        const auto [found, is_new] =
+            by_key_.try_emplace(key, static_cast<uint32_t>(receivers_.size()));
+        if (is_new) {
+            receivers_.emplace_back();
         }
-        if (i == receivers_.size()) {
-            receivers_.push_back({key, {}, {}});
-        }
-        Receiver &receiver = receivers_[i];
-        Way       way{path->rail.index(), static_cast<uint32_t>(i),
-                      path->full_rate()};
+        Receiver &receiver = receivers_[found->second];
+        Way       way{path->rail.index(), found->second, path->full_rate()};
         receiver.load += path->meter.in_flight();
         receiver.rate  = std::max(receiver.rate, way.rate);
         ways_.push_back(way);
     }
 }
 
-/* Who has something to send, and over what. */
-void PlanManager::collect()
+/* Who has something to send, and over what, if it is as many as a plan is made for. False:
+ * it is not. */
+bool PlanManager::collect()
 {
     senders_.clear();
     receivers_.clear();
+    by_key_.clear();
     ways_.clear();
     peers_.for_each_sender([this](BulkSender &sender) {
         sender.paths().drop_plan();
-        if (sender.connection().failed() || sender.backlog() == 0) {
-            return;
+        if (!sender.connection().failed() && sender.backlog() != 0) {
+            senders_.push_back({&sender, 0, 0});
         }
-        const size_t first = ways_.size();
-        see(sender);
-        senders_.push_back({&sender, first, ways_.size() - first});
     });
+    if (senders_.size() < 2 || senders_.size() > kDemands) {
+        return false;
+    }
+    for (Sender &sender : senders_) {
+        sender.first = ways_.size();
+        see(*sender.sender);
+        sender.ways = ways_.size() - sender.first;
+    }
+    return true;
 }
 
 /* Adds a sender's demand, and what it would put on links if it were divided by
@@ -147,8 +152,7 @@ bool PlanManager::solve()
 
 void PlanManager::plan(sched::Nanos now)
 {
-    collect();
-    due_  = senders_.size() > 1 && solve();
+    due_  = collect() && solve();
     next_ = now + (due_ ? kAgain : kPause);
     if (due_) {
         ++followed_;

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 namespace fuselink {
@@ -69,7 +70,6 @@ private:
 
     /* A NIC of peers, as far as we send there. */
     struct Receiver {
-        uint64_t     key;
         sched::Rate  rate;
         sched::Bytes load;
     };
@@ -89,7 +89,7 @@ private:
     };
 
     void     plan(sched::Nanos now);
-    void     collect();
+    bool     collect();
     void     see(const BulkSender &sender);
     bool     solve();
     uint32_t offer(const Sender &from, double &soonest);
@@ -106,6 +106,7 @@ private:
     std::vector<Sender>             senders_;
     std::vector<Way>                ways_;
     std::vector<Receiver>           receivers_;
+    std::unordered_map<uint64_t, uint32_t> by_key_; /* where in receivers_ a NIC of peers is */
     std::vector<double>             rates_; /* bytes per second, by link */
     std::vector<double>             loads_; /* seconds, by link, unplanned */
 };

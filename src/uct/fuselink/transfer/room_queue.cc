@@ -8,6 +8,8 @@ namespace {
 
 /* What others have in flight is read every 200 us. */
 constexpr sched::Nanos kRetry = sched::Nanos::micros(250);
+/* Some have not tried, who may go over other NICs than those who have. */
+constexpr sched::Nanos kTryOthers = sched::Nanos::micros(30);
 
 } // namespace
 
@@ -32,16 +34,26 @@ unsigned RoomQueue::serve(sched::Nanos now)
     if (!freed_ && now < next_) {
         return 0;
     }
-    freed_ = false;
-    next_  = now + kRetry;
     /* Those who come back meanwhile stand behind. */
-    size_t count = waiters_.size();
-    for (size_t i = 0; i < count && !waiters_.empty(); ++i) {
-        RoomWaiter &waiter = *waiters_.front();
-        leave(waiter);
-        waiter.on_room();
+    const size_t count     = left_ == 0 || freed_ ? waiters_.size() : left_;
+    unsigned     served    = 0;
+    unsigned     fruitless = 0;
+    freed_ = false;
+    while (served < count && fruitless < kFruitless && !waiters_.empty()) {
+        RoomWaiter *const waiter = waiters_.front();
+        const uint64_t    before = posts_;
+        leave(*waiter);
+        waiter->on_room(); /* it may be gone then */
+        ++served;
+        if (posts_ != before) {
+            fruitless = 0;
+        } else if (!waiters_.empty() && waiters_.back() == waiter) {
+            ++fruitless; /* else it had nothing to send */
+        }
     }
-    return static_cast<unsigned>(count);
+    left_ = waiters_.empty() ? 0 : count - served;
+    next_ = now + (left_ != 0 ? kTryOthers : kRetry);
+    return served;
 }
 
 } // namespace fuselink

@@ -4,6 +4,8 @@
 
 #include "../sched/units.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 
 namespace fuselink {
@@ -30,7 +32,11 @@ private:
 class RoomQueue {
 public:
     /** Bytes of any sender begin, or end, being in flight. */
-    void posted(sched::Bytes length) { in_flight_ += length; }
+    void posted(sched::Bytes length)
+    {
+        in_flight_ += length;
+        ++posts_;
+    }
     void ended(sched::Bytes length)
     {
         in_flight_ -= length;
@@ -38,10 +44,10 @@ public:
     }
     bool empty() const { return waiters_.empty(); }
     /** Those who wait should be served before the process sleeps: something
-     *  has ended, or nothing will. */
+     *  has ended, and some have not tried since, or nothing will. */
     bool due() const
     {
-        return !waiters_.empty() && (freed_ || in_flight_.is_zero());
+        return !waiters_.empty() && (freed_ || left_ != 0 || in_flight_.is_zero());
     }
 
     /** It stands in the queue, at the end unless it does already. It leaves before
@@ -49,13 +55,19 @@ public:
     void wait(RoomWaiter &waiter);
     void leave(RoomWaiter &waiter);
 
-    /** Lets those who wait try again if due(), or if so long ago that other
-     *  processes may have left. Returns how many it were. */
+    /** Lets those who wait try again when something has ended, or if so long ago that other
+     *  processes may have left: until kFruitless in a row have had no room, which most
+     *  likely means that NICs are full. The others come first a little later. Returns how
+     *  many it were. */
     unsigned serve(sched::Nanos now);
+
+    static constexpr unsigned kFruitless = 8;
 
 private:
     std::deque<RoomWaiter *> waiters_;
     sched::Bytes             in_flight_;
+    uint64_t                 posts_ = 0; /* so far */
+    size_t                   left_  = 0; /* have not tried since something ended */
     sched::Nanos             next_;
     bool                     freed_ = false;
 };
