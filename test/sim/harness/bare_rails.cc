@@ -23,9 +23,7 @@ bool BareRails::open(const Settings &settings, uct_error_handler_t on_failure, v
     opening_host               = &host_;
     uct_md_config_t    *md_config    = nullptr;
     uct_iface_config_t *iface_config = nullptr;
-    if (ucs_async_context_create(UCS_ASYNC_MODE_POLL, &async_) != UCS_OK ||
-        uct_worker_create(async_, UCS_THREAD_MODE_SINGLE, &worker_) !=
-            UCS_OK ||
+    if (!worker_.open() ||
         uct_md_config_read(component, nullptr, nullptr, &md_config) !=
             UCS_OK) {
         return false;
@@ -58,7 +56,7 @@ bool BareRails::open(const Settings &settings, uct_error_handler_t on_failure, v
     params.open_mode            = UCT_IFACE_OPEN_MODE_DEVICE;
     params.mode.device.tl_name  = "fuselink";
     params.mode.device.dev_name = "rails";
-    status = uct_iface_open(md_, worker_, &params, iface_config, &iface_);
+    status = uct_iface_open(md_, worker_.handle(), &params, iface_config, &iface_);
     uct_config_release(iface_config);
     if (status != UCS_OK || uct_iface_query(iface_, &attr_) != UCS_OK) {
         return false;
@@ -83,14 +81,7 @@ void BareRails::close()
         uct_md_close(md_);
         md_ = nullptr;
     }
-    if (worker_ != nullptr) {
-        uct_worker_destroy(worker_);
-        worker_ = nullptr;
-    }
-    if (async_ != nullptr) {
-        ucs_async_context_destroy(async_);
-        async_ = nullptr;
-    }
+    worker_.close();
 }
 
 std::vector<uint8_t> BareRails::device_address() const
@@ -129,7 +120,7 @@ bool BareRails::progress(unsigned times)
     run();
     unsigned found = 0;
     while (times-- != 0) {
-        found += uct_worker_progress(worker_);
+        found += worker_.progress();
     }
     return found != 0;
 }

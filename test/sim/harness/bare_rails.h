@@ -3,6 +3,7 @@
 #define FUSELINK_TEST_SIM_HARNESS_BARE_RAILS_H
 
 #include "sim_host.h"
+#include "sim_worker.h"
 #include "ucx.h"
 
 #include <span>
@@ -51,8 +52,7 @@ public:
 private:
     Process             &process_;
     SimHost              host_;
-    ucs_async_context_t *async_  = nullptr;
-    uct_worker_h         worker_ = nullptr;
+    SimWorker            worker_;
     uct_md_h             md_     = nullptr;
     uct_iface_h          iface_  = nullptr;
     uct_iface_attr_t     attr_{};

@@ -50,7 +50,7 @@ bool Program::awake()
     unsigned found = 0;
     const Instant last = process_.last_event;
     for (unsigned i = 0; i < 64; ++i) {
-        found += uct_worker_progress(worker_);
+        found += worker_.progress();
     }
     /* What has come only while one looks says nothing. */
     if (found != 0 && now - last > kSleptOver && process_.last_event == last) {
@@ -81,7 +81,7 @@ bool Program::step()
         ask_whether_alive();
     }
     for (uint64_t n = process_.chance().between(1, 12); n != 0; --n) {
-        did |= uct_worker_progress(worker_) != 0;
+        did |= worker_.progress() != 0;
     }
     for (size_t i = 0; i < endpoints_.size(); ++i) {
         Endpoint &endpoint = *endpoints_[i];
@@ -364,7 +364,7 @@ void Program::sleep()
             sleeps_since = std::max<Instant>(world_.time().now(), 1);
             return;
         }
-        if (uct_worker_progress(worker_) != 0) {
+        if (worker_.progress() != 0) {
             return; /* it is wanted */
         }
     }

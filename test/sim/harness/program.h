@@ -7,6 +7,7 @@
 #include "ledger.h"
 #include "scenario.h"
 #include "sim_host.h"
+#include "sim_worker.h"
 #include "ucx.h"
 
 #include <deque>
@@ -164,8 +165,7 @@ private:
     Process        &process_;
     World          &world_;
     SimHost         host_;
-    ucs_async_context_t *async_  = nullptr;
-    uct_worker_h         worker_ = nullptr;
+    SimWorker            worker_;
     uct_md_h             md_     = nullptr;
     uct_iface_h          iface_  = nullptr;
     uct_iface_attr_t     attr_{};

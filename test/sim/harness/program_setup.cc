@@ -62,12 +62,7 @@ Program::~Program()
     if (md_ != nullptr) {
         uct_md_close(md_);
     }
-    if (worker_ != nullptr) {
-        uct_worker_destroy(worker_);
-    }
-    if (async_ != nullptr) {
-        ucs_async_context_destroy(async_);
-    }
+    worker_.close();
 }
 
 RailsIface *Program::rails() const
@@ -83,9 +78,7 @@ bool Program::open()
     opening_host              = &host_;
     uct_md_config_t    *md_config    = nullptr;
     uct_iface_config_t *iface_config = nullptr;
-    if (ucs_async_context_create(UCS_ASYNC_MODE_POLL, &async_) != UCS_OK ||
-        uct_worker_create(async_, UCS_THREAD_MODE_SINGLE, &worker_) !=
-            UCS_OK ||
+    if (!worker_.open() ||
         uct_md_config_read(component, nullptr, nullptr, &md_config) !=
             UCS_OK) {
         return false;
@@ -139,7 +132,7 @@ bool Program::open()
     params.rx_headroom          = headroom_;
     params.err_handler          = on_failure;
     params.err_handler_arg      = this;
-    status = uct_iface_open(md_, worker_, &params, iface_config, &iface_);
+    status = uct_iface_open(md_, worker_.handle(), &params, iface_config, &iface_);
     uct_config_release(iface_config);
     if (status != UCS_OK || uct_iface_query(iface_, &attr_) != UCS_OK) {
         return false;

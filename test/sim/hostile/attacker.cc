@@ -60,9 +60,7 @@ bool Attacker::open()
     uct_md_config_t    *md_config    = nullptr;
     uct_iface_config_t *iface_config = nullptr;
     if (sim == nullptr ||
-        ucs_async_context_create(UCS_ASYNC_MODE_POLL, &async_) != UCS_OK ||
-        uct_worker_create(async_, UCS_THREAD_MODE_SINGLE, &worker_) !=
-            UCS_OK ||
+        !worker_.open() ||
         uct_md_config_read(sim, nullptr, nullptr, &md_config) != UCS_OK) {
         return false;
     }
@@ -83,7 +81,7 @@ bool Attacker::open()
     params.mode.device.dev_name = stream ? nic.ip_device.c_str() :
                                            nic.rdma_device.c_str();
     params.err_handler = [](void *, uct_ep_h, ucs_status_t) { return UCS_OK; };
-    status = uct_iface_open(md_, worker_, &params, iface_config, &iface_);
+    status = uct_iface_open(md_, worker_.handle(), &params, iface_config, &iface_);
     uct_config_release(iface_config);
     uct_iface_attr_t attr;
     if (status != UCS_OK || uct_iface_query(iface_, &attr) != UCS_OK) {
@@ -540,7 +538,7 @@ void Attacker::progress(unsigned times)
 {
     world_.running = process_.index();
     while (listens_ && times-- != 0) {
-        uct_worker_progress(worker_);
+        worker_.progress();
     }
 }
 
@@ -559,14 +557,7 @@ void Attacker::close()
         uct_md_close(md_);
         md_ = nullptr;
     }
-    if (worker_ != nullptr) {
-        uct_worker_destroy(worker_);
-        worker_ = nullptr;
-    }
-    if (async_ != nullptr) {
-        ucs_async_context_destroy(async_);
-        async_ = nullptr;
-    }
+    worker_.close();
 }
 
 } // namespace fuselink::sim

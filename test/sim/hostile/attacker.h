@@ -3,6 +3,7 @@
 #define FUSELINK_TEST_SIM_HOSTILE_ATTACKER_H
 
 #include "../fabric/world.h"
+#include "../harness/sim_worker.h"
 #include "bytes.h"
 #include "victim.h"
 #include "ucx.h"
@@ -69,8 +70,7 @@ private:
     World               &world_;
     const wire::RailTable victim_;
     Region               regions_[2]; /* of the host, of a GPU */
-    ucs_async_context_t *async_  = nullptr;
-    uct_worker_h         worker_ = nullptr;
+    SimWorker            worker_;
     uct_md_h             md_     = nullptr;
     uct_iface_h          iface_  = nullptr;
     uct_ep_h             ep_     = nullptr;

@@ -37,12 +37,7 @@ Bare::~Bare()
     if (md_ != nullptr) {
         uct_md_close(md_);
     }
-    if (worker_ != nullptr) {
-        uct_worker_destroy(worker_);
-    }
-    if (async_ != nullptr) {
-        ucs_async_context_destroy(async_);
-    }
+    worker_.close();
 }
 
 bool Bare::open()
@@ -52,9 +47,7 @@ bool Bare::open()
     uct_md_config_t    *md_config = nullptr;
     uct_iface_config_t *config    = nullptr;
     if (component == nullptr ||
-        ucs_async_context_create(UCS_ASYNC_MODE_POLL, &async_) != UCS_OK ||
-        uct_worker_create(async_, UCS_THREAD_MODE_SINGLE, &worker_) !=
-            UCS_OK ||
+        !worker_.open() ||
         uct_md_config_read(component, nullptr, nullptr, &md_config) !=
             UCS_OK) {
         return false;
@@ -82,7 +75,7 @@ bool Bare::open()
         ++static_cast<Bare *>(arg)->errors_;
         return UCS_OK;
     };
-    status = uct_iface_open(md_, worker_, &params, config, &iface_);
+    status = uct_iface_open(md_, worker_.handle(), &params, config, &iface_);
     uct_config_release(config);
     if (status == UCS_OK) {
         uct_iface_progress_enable(iface_, UCT_PROGRESS_SEND |

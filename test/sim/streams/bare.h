@@ -3,6 +3,7 @@
 #define FUSELINK_TEST_SIM_STREAMS_BARE_H
 
 #include "../fabric/world.h"
+#include "../harness/sim_worker.h"
 #include "../uct/stream_control.h"
 #include "ucx.h"
 
@@ -50,8 +51,7 @@ private:
     };
 
     Process             &process_;
-    ucs_async_context_t *async_  = nullptr;
-    uct_worker_h         worker_ = nullptr;
+    SimWorker            worker_;
     uct_md_h             md_     = nullptr;
     uct_iface_h          iface_  = nullptr;
     uct_ep_h             ep_     = nullptr;
