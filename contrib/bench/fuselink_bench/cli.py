@@ -14,6 +14,7 @@ from . import catalogue
 from . import cpu
 from . import failure
 from . import lower_bound
+from . import outage
 from . import programs
 from . import report
 from . import scaling
@@ -34,7 +35,7 @@ def _parser():
                         " NICs, skew: those with uneven load, computing:"
                         " those that compute meanwhile, gpu: those with"
                         " memory of emulated GPUs; 'sizes', 'failure',"
-                        " 'calm' and 'cpu' are commands of their own: see"
+                        " 'outage', 'calm' and 'cpu' are commands of their own: see"
                         " sizes --help")
     parser.add_argument("--list", action="store_true",
                         help="list the cases and their bars")
@@ -85,6 +86,8 @@ def _list():
     print(f"{'cpu':{width}}  time of processors that messages cost, see cpu"
           " --help")
     print(f"{'failure':{width}}  what a cut NIC costs, see failure --help")
+    print(f"{'outage':{width}}  how long a job stands when all NICs of a host were"
+          " silent, see outage --help")
     print(f"{'sizes':{width}}  all sizes of several patterns, see sizes --help")
 
 
@@ -186,6 +189,8 @@ def main():
             return sizes.run(sys.argv[2:])
         if sys.argv[1:2] == ["failure"]:
             return failure.run(sys.argv[2:])
+        if sys.argv[1:2] == ["outage"]:
+            return outage.run(sys.argv[2:])
         if sys.argv[1:2] == ["calm"]:
             return calm.run(sys.argv[2:])
         if sys.argv[1:2] == ["cpu"]:
