@@ -13,7 +13,7 @@ void Channel::send(size_t bytes, Timeline::Event arrive)
     const Instant due = std::max(last_,
                                  from_.carry(to_, bytes, world_.time().now()));
     last_             = due;
-    last_sent_        = world_.time().now();
+    last_sent_        = tries_ == 0 ? world_.time().now() : last_sent_; /* else it waits */
     under_way_       += bytes;
     packets_.push_back({bytes, due, std::move(arrive)});
     schedule();
@@ -72,7 +72,8 @@ void Channel::front_is_due()
             return;
         }
         packets_.front().due = now + pause_;
-        pause_               = std::min(2 * pause_, 8 * again_);
+        pause_               = std::min(2 * pause_,
+                                        again_ << world_.profile().most_doubles);
         last_sent_           = now;
         ++tries_;
         schedule();

@@ -76,7 +76,9 @@ void Stream::transmit(unsigned side)
         end.to_send_bytes -= size;
         end.busy_since     = end.on_wire == 0 ? world.time().now() : end.busy_since;
         end.busy_acked     = end.on_wire == 0 ? 0 : end.busy_acked;
-        end.sent_at        = world.time().now();
+        if (end.out->tries() == 0 && end.unheard_tries == 0) { /* else it waits behind others */
+            end.sent_at = world.time().now();
+        }
         end.on_wire       += size;
         end.out->send(size + 40, [this, side, segment] {
             End &to = ends[1 - side];
@@ -187,7 +189,8 @@ void Stream::ask_again(unsigned side, Instant pause)
         } else {
             ++end.unheard_tries;
             end.sent_at = now;
-            self->ask_again(side, std::min(2 * pause, 8 * again));
+            self->ask_again(side, std::min(2 * pause,
+                                           again << world.profile().most_doubles));
         }
     });
 }

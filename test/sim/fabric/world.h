@@ -43,7 +43,8 @@ enum class Count : unsigned {
     LateBytes, LateReceived, /* over NICs that had no cable at the start */
     Introduced, /* NICs to hosts that asked for them after that */
     PortsDown, /* answers of RDMA NICs that say so */
-    OutlivedLoss, /* operations, of a NIC */
+    OutlivedLoss, /* operations, of a NIC; */
+    OutlivedAll,  /* and of all of a node's */
     LostUnread, /* what had come: its reader wrote first, to a connection that was over */
     Rests, /* runs at whose end somebody is not looked at */
     StreamsEnded, EndedFrom, /* at once, by their own processes */
@@ -77,6 +78,7 @@ struct Profile {
     Instant  patience = 4 * kSecond; /* of connections, in silence, */
     Instant  nic_patience = kSecond; /* and of those that a NIC keeps */
     Instant  send_again = 200 * kMillisecond;
+    unsigned most_doubles = 3;  /* of that, from loss to loss */
     Instant  late_answer = 0; /* what comes alone, or is not read, may be acknowledged so
                                  much later */
     Instant  keepalive  = 20 * kSecond; /* an end is known without a word by then */
@@ -181,6 +183,8 @@ public:
 
     /** The first NIC fell silent; 0: none has. */
     Instant lost_at = 0;
+    /** The last that did spoke again. */
+    Instant back_at = 0;
 
     /** So many queue pairs that are connected from now on break with the first write. */
     unsigned breaks_new = 0;

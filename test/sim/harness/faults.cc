@@ -205,7 +205,10 @@ void Faults::silence(const Fault &fault, bool mute, bool deaf)
     nic.deaf         = nic.deaf || deaf;
     note_loss();
     excuse_silence(fault);
-    world_.time().after(fault.time, [&nic] { nic.mute = nic.deaf = false; });
+    world_.time().after(fault.time, [this, &nic] {
+        nic.mute = nic.deaf = false;
+        world_.back_at      = world_.time().now();
+    });
 }
 
 void Faults::unplug(const Fault &fault)

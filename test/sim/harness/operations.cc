@@ -18,6 +18,9 @@ constexpr uint64_t kGarbage = 0xdeadbeef;
  * not answer whoever connects for bulk data: he is given one and a half seconds. */
 constexpr Instant kLossBound = 3 * kSecond;
 
+/* When all were silent and speak again, the same: whatever their kernels wait for. */
+constexpr Instant kBackBound = 3 * kSecond;
+
 /* Without bytes there may be no key, or what UCX takes for none. */
 uct_rkey_t key_for(const Operation &op, uct_rkey_t rkey)
 {
@@ -449,15 +452,33 @@ void Program::check_time(const Operation &op)
         !is_message(op.action.kind)) {
         remote.reached = now; /* it has answered */
     }
-    if (!scenario_.loses_nic || world_.lost_at == 0 || remote.reached == 0 ||
-        remote.reached >= world_.lost_at ||
+    if ((!scenario_.loses_nic && !scenario_.loses_all) || world_.lost_at == 0 ||
+        remote.reached == 0 || remote.reached >= world_.lost_at ||
         ledger_.excused(process_.index(), op.endpoint->peer)) {
+        return;
+    }
+    if (scenario_.loses_all) {
+        check_time_of_return(op);
         return;
     }
     world_.count(Count::OutlivedLoss);
     if (now - op.begun > kLossBound) {
         violate(op, "takes " + std::to_string((now - op.begun) / kMillisecond) +
                         " ms, though another NIC carries");
+    }
+}
+
+/* The kernels of a host that was silent for long try again as much later. */
+void Program::check_time_of_return(const Operation &op)
+{
+    const Instant back = world_.back_at, now = world_.time().now();
+    if (back == 0 || op.begun >= back) {
+        return;
+    }
+    world_.count(Count::OutlivedAll);
+    if (now - back > kBackBound) {
+        violate(op, "takes " + std::to_string((now - back) / kMillisecond) +
+                        " ms more when all NICs are back");
     }
 }
 

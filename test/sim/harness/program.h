@@ -137,6 +137,7 @@ private:
     void         prepare(Operation &op);
     void         end(Operation &op, ucs_status_t status);
     void         check_time(const Operation &op);
+    void         check_time_of_return(const Operation &op);
     void         check_put(Operation &op);
     void         check_get(Operation &op);
     void         give_back(Operation &op, bool well);

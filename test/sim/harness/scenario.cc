@@ -529,6 +529,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_stops(seed, s);
     draw_cut_off(seed, cuts, s);
     draw_unplugged(seed, cuts, s);
+    draw_silence_of_all(seed, cuts, s);
     draw_breaks_of_reader(seed, cuts, s);
     draw_lags(seed, cuts, s);
     draw_others_nics(seed, cuts, s);

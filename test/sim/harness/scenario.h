@@ -136,6 +136,7 @@ struct Scenario {
     bool        leaves_at_once = false;
     bool        breaks_again = false; /* the only path, when it is back */
     bool        loses_nic = false; /* one of several, and no other fault */
+    bool        loses_all = false; /* NICs of a node, which are silent for a while */
     bool        crowded = false; /* processes have no processor for much of the time */
     bool        lags = false; /* queue pairs do, and nothing else happens */
     bool        none_reaches = false; /* of a node's NICs, for a while */

@@ -153,6 +153,51 @@ void draw_unplugged(uint64_t seed, const Cuts &cuts, Scenario &s)
     slow_down(chance, s);
 }
 
+void draw_silence_of_all(uint64_t seed, const Cuts &cuts, Scenario &s)
+{
+    constexpr unsigned kRounds = 40;
+    Random chance(seed, 119);
+    if (s.wires != Wires::Tcp || s.nics == 1 || s.fair || s.none_reaches || s.loses_nic ||
+        !chance.one_in(24)) {
+        return;
+    }
+    s.loses_all       = true;
+    s.leaves_in_order = s.leaves_at_once = s.rests = false;
+    s.faults.clear();
+    Sayer      say(119'000, cuts, s);
+    const bool both = chance.one_in(2);
+    for (unsigned i = 0; i < kRounds; ++i) {
+        for (unsigned p : {0u, 1u}) {
+            say(p, Kind::AmShort, 8, 0);
+            say(p, p == 0 || both ? Kind::PutZcopy : Kind::GetZcopy,
+                chance.between(32 << 10, 256 << 10), 0);
+            say(p, i % 4 == 3 ? Kind::Flush : Kind::Compute, 0,
+                static_cast<Instant>(chance.scaled(100'000, 20'000'000)));
+        }
+    }
+    const Instant when = static_cast<Instant>(chance.scaled(5'000'000, 100'000'000));
+    const Instant time = static_cast<Instant>(chance.between(1'500, 14'000)) * kMillisecond;
+    const auto    turn = static_cast<Instant>(chance.pick({0, 0, 30, 100}) * kMillisecond);
+    Random        later(seed, 120);
+    const auto    last  = later.below(2 * s.nics); /* is back last, or none is */
+    const Instant until = static_cast<Instant>(later.scaled(10, 1'500)) * kMillisecond;
+    for (unsigned nic = 0; nic < s.nics; ++nic) {
+        Fault fault;
+        fault.kind    = Fault::Kind::Silent;
+        fault.number  = kMostNumbers + nic;
+        fault.process = 1;
+        fault.nic     = nic;
+        fault.when    = when + turn * nic;
+        fault.time    = time + (nic == last ? until : 0);
+        add_fault(cuts, fault, s);
+    }
+    for (double &rate : s.rates) {
+        rate = static_cast<double>(chance.scaled(5'000'000, 50'000'000));
+    }
+    s.profile.patience     = 900 * kSecond;
+    s.profile.most_doubles = 9;
+}
+
 /* What breaks is found by who reads, again and again, and mended each time. */
 void draw_breaks_of_reader(uint64_t seed, const Cuts &cuts, Scenario &s)
 {
@@ -284,7 +329,7 @@ void draw_late(uint64_t seed, const Cuts &cuts, Scenario &s)
 {
     Random chance(seed, 102);
     if (s.nics == 1 || (s.wires != Wires::Tcp && s.wires != Wires::Mixed) || s.fair ||
-        s.none_reaches || s.lags || s.loses_nic || !chance.one_in(10) ||
+        s.none_reaches || s.lags || s.loses_nic || s.loses_all || !chance.one_in(10) ||
         (s.nics == 2 && !s.faults.empty())) { /* nothing might be left */
         return;
     }

@@ -37,6 +37,10 @@ void draw_cut_off(uint64_t seed, const Cuts &cuts, Scenario &s);
  *  been given up, and is waited for. */
 void draw_unplugged(uint64_t seed, const Cuts &cuts, Scenario &s);
 
+/** In some over several TCP NICs all of one node fall silent, one shortly after the other, for
+ *  seconds, and kernels wait twice as long from try to try, as long as that takes. */
+void draw_silence_of_all(uint64_t seed, const Cuts &cuts, Scenario &s);
+
 /** In some with RDMA NICs one program reads from another, and what its NICs have breaks some
  *  six times for each of them, one after the other: who is read from never sees that it
  *  carries again. */

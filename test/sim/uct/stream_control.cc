@@ -142,7 +142,7 @@ bool SimStreamControl::look(uct_ep *ep, StreamState &state)
     state.least_rtt     = Nanos(both);
     state.rtt_deviation = Nanos(both / 8);
     state.timeout       = Nanos(profile.send_again << std::min(
-                                    state.backoff, 3u));
+                                    state.backoff, profile.most_doubles));
     if (end.busy_acked != 0 && end.acked_at > end.busy_since) {
         state.delivery = static_cast<double>(end.busy_acked) * 1e9 /
                          static_cast<double>(end.acked_at - end.busy_since);

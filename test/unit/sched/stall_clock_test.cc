@@ -489,6 +489,44 @@ TEST(StallClock, WithoutAnotherPathThatWorksItIsSuspect)
     EXPECT_EQ(wire.worst, Health::Suspect);
 }
 
+/* Nor if they are by now, and were not while it would have been too early. */
+TEST(StallClock, WhatNobodyHearsByNowIsSuspect)
+{
+    Wire wire;
+    wire.view.in_flight = true;
+    wire.view.loses     = true;
+    wire.look();
+    const Nanos others_fall_silent = wire.view.now + ms(100);
+    wire.pass(Nanos::seconds(10), ms(1), [&] {
+        wire.sent               = wire.view.now;
+        wire.view.peer_done_at  = std::min(wire.view.now, others_fall_silent);
+        wire.view.pair_acked_at = wire.view.peer_done_at;
+        wire.view.retransmits   = wire.view.now > others_fall_silent + ms(600) ? 4 : 0;
+    });
+    EXPECT_EQ(wire.worst, Health::Suspect);
+    wire.pass(ms(10), ms(1), [&] { wire.sent = wire.view.peer_done_at = wire.view.now; });
+    EXPECT_EQ(wire.worst, Health::Dead);
+}
+
+/* What is given to a connection whose kernel tries ever more rarely begins a silence, of which
+ * there would be no second packet for long. */
+TEST(StallClock, AKernelsTriesCountWhateverIsGivenToIt)
+{
+    for (const unsigned tries : {3u, 4u}) {
+        Wire wire;
+        wire.view.retransmits = tries;
+        wire.sent             = wire.view.now - ms(500);
+        wire.acked            = wire.view.now - ms(6000);
+        wire.view.in_flight   = true;
+        wire.view.much        = false;
+        const Nanos dead = wire.pass(ms(1000), ms(1), [&] {
+            wire.view.peer_done_at = wire.view.now;
+        });
+        EXPECT_EQ(dead != Nanos::max(), tries == 4);
+        EXPECT_EQ(wire.worst, tries == 4 ? Health::Dead : Health::Suspect);
+    }
+}
+
 TEST(StallClock, WithoutCarrierItIsDeadAtOnce)
 {
     Wire wire;

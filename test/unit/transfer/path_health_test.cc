@@ -1,7 +1,12 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "transfer/path_health.h"
 
+#include <cstdarg>
+#include <cstdio>
 #include <gtest/gtest.h>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace fuselink {
 namespace {
@@ -9,6 +14,20 @@ namespace {
 sched::Nanos at(int64_t ms)
 {
     return sched::Nanos::millis(ms);
+}
+
+std::vector<std::string> *said; /* warnings */
+
+ucs_log_func_rc_t on_log(const char *, unsigned, const char *, ucs_log_level_t level,
+                         const ucs_log_component_config_t *, const char *format,
+                         va_list arguments)
+{
+    if (level <= UCS_LOG_LEVEL_WARN) {
+        char text[512];
+        vsnprintf(text, sizeof(text), format, arguments);
+        said->push_back(text);
+    }
+    return UCS_LOG_FUNC_RC_STOP;
 }
 
 class PathHealths : public testing::Test, private RailHealth::Listener {
@@ -20,15 +39,19 @@ protected:
         remote_.index = 1;
         remote_.name  = "tcp/far1";
         path_.emplace(nic_, remote_);
+        said = &warnings_;
+        ucs_log_push_handler(on_log);
     }
+    void TearDown() override { ucs_log_pop_handler(); }
     void on_health(unsigned, const NicHealth &health) override { last_ = health; }
 
     /* And the peer confirms it. */
-    void breaks(int64_t ms, bool chance, bool lost = false)
+    void breaks(int64_t ms, bool chance, bool lost = false, bool away = false,
+                int64_t answer = 1)
     {
         path_->broke(7, UCS_ERR_ENDPOINT_TIMEOUT, true, chance, at(ms));
-        path_->drained(true, lost, at(ms + 1));
-        path_->rests(7, at(ms + 100), at(ms + 1));
+        path_->drained(true, lost, away, at(ms + answer));
+        path_->rests(7, at(ms + answer + 100), at(ms + answer));
     }
 
     Traffic                   traffic_;
@@ -36,6 +59,7 @@ protected:
     wire::RailRecord          remote_;
     std::optional<PathHealth> path_;
     NicHealth                 last_;
+    std::vector<std::string>  warnings_;
 };
 
 TEST_F(PathHealths, AFailureIsOneUntilItWorks)
@@ -91,6 +115,40 @@ TEST_F(PathHealths, AfterAFailureNothingIsByChance)
     EXPECT_EQ(last_.breaks, 1u);
     path_->works(at(3000));
     EXPECT_EQ(last_.out, static_cast<uint64_t>(at(2000).count()));
+}
+
+/* What has waited for a peer that is heard again is no news; what does not connect then is. */
+TEST_F(PathHealths, AnAnswerAfterASilenceOfAllIsNotSaid)
+{
+    breaks(1000, false, true, true, 8000);
+    EXPECT_TRUE(warnings_.empty());
+    EXPECT_EQ(last_.breaks, 1u);
+    breaks(9100, false, false, true);
+    EXPECT_TRUE(warnings_.empty());
+    breaks(11000, false);
+    ASSERT_EQ(warnings_.size(), 1u);
+    EXPECT_NE(warnings_[0].find("has failed"), std::string::npos);
+    EXPECT_EQ(last_.breaks, 1u);
+    breaks(12000, false);
+    EXPECT_EQ(warnings_.size(), 1u);
+    path_->works(at(13000));
+    ASSERT_EQ(warnings_.size(), 2u);
+    EXPECT_NE(warnings_[1].find("carries data again"), std::string::npos);
+}
+
+TEST_F(PathHealths, WhatWorksAfterASilenceOfAllHasNoLine)
+{
+    breaks(1000, false, true, true, 8000);
+    path_->works(at(9500));
+    EXPECT_EQ(last_.state, NicState::Up);
+    EXPECT_TRUE(warnings_.empty());
+    breaks(10000, true, true, true); /* left behind */
+    EXPECT_EQ(last_.breaks, 2u);
+    EXPECT_EQ(last_.state, NicState::Up);
+    EXPECT_TRUE(warnings_.empty());
+    path_->works(at(10500));
+    breaks(11000, false, true);
+    EXPECT_EQ(warnings_.size(), 1u);
 }
 
 } // namespace

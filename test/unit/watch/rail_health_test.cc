@@ -128,7 +128,7 @@ TEST_F(RailHealths, ALostCarrierSaysItAll)
     health_.on_carrier(false, at(1000));
     EXPECT_EQ(last_.state, NicState::Down);
     fail(1, 1001, UCS_ERR_UNREACHABLE);
-    health_.messages_moved({2, 0, "tcp/eth0"}, kReset, at(1001), at(1005));
+    health_.messages_moved({2, 0, "tcp/eth0"}, kReset, false, at(1001), at(1005));
     EXPECT_TRUE(warnings_.empty());
     health_.path_over(NicState::Broken, true, at(2000)); /* linked */
     health_.on_carrier(true, at(2000));
@@ -147,7 +147,7 @@ TEST_F(RailHealths, MessagesThatMovedAreOverWhenDataGoesThere)
     health_.add_lane();
     EXPECT_EQ(last_.messages, 1u);
     health_.remove_lane();
-    health_.messages_moved({1, 0, "tcp/eth0"}, kTimeout, at(1000), at(1010));
+    health_.messages_moved({1, 0, "tcp/eth0"}, kTimeout, false, at(1000), at(1010));
     ASSERT_EQ(warnings_.size(), 1u);
     EXPECT_NE(warnings_[0].find("messages to peer 0000000000000001 go over rail "
                                 "tcp/eth0 now"), std::string::npos);
@@ -191,6 +191,35 @@ TEST_F(RailHealths, IsSilentWhileAPeerIsNotHeard)
     EXPECT_EQ(last_.longest, uint64_t{6'500'000'000});
     EXPECT_TRUE(health_.peer_unheard(at(9000))) << "what comes now is said anew";
     EXPECT_TRUE(warnings_.empty());
+}
+
+/* A line of one NIC was for all of them: those that carry again had none. */
+TEST_F(RailHealths, ThatPeersAreNotHeardSaysNothingOfFailures)
+{
+    EXPECT_TRUE(health_.peer_unheard(at(1000)));
+    health_.path_broke(far(1), NicState::Silent, at(1000));
+    health_.path_drained(far(1), NicState::Silent, kTimeout, at(1000), false, at(7000));
+    health_.peer_heard(at(1000), at(7000));
+    health_.path_works(far(1), NicState::Silent, at(7200));
+    EXPECT_TRUE(warnings_.empty());
+    EXPECT_EQ(last_.state, NicState::Up);
+}
+
+TEST_F(RailHealths, MessagesThatMovedAfterASilenceOfAllAreNobodysFault)
+{
+    health_.messages_moved({1, 0, "tcp/eth0"}, kTimeout, true, at(1000), at(9000));
+    EXPECT_TRUE(warnings_.empty());
+    EXPECT_EQ(last_.moves, 1u);
+    EXPECT_EQ(last_.state, NicState::Up);
+}
+
+TEST_F(RailHealths, WhatIsReplacedCountsAndIsNotOut)
+{
+    health_.path_replaced(far(1), kTimeout, at(1000), at(1100));
+    EXPECT_EQ(last_.breaks, 1u);
+    EXPECT_EQ(last_.state, NicState::Up);
+    EXPECT_TRUE(warnings_.empty());
+    EXPECT_EQ(traced(Trace::Kind::PathDrained), 1u);
 }
 
 /* What is out when the interface closes. */

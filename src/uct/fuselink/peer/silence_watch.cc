@@ -51,12 +51,12 @@ void SilenceWatch::look(sched::Nanos now)
             ask_nic(streams[i], now);
         }
     }
+    look_at_peer(streams, count, now);
     for (size_t i = 0; i < count && !conn_.failed(); ++i) {
         if (streams[i].asked) {
             judge(streams[i], streams, count, now);
         }
     }
-    look_at_peer(streams, count, now);
 }
 
 /* Of a queue pair its NIC tells when it gives up, within seconds. */
@@ -80,6 +80,29 @@ void SilenceWatch::look_at_peer(const Stream *streams, size_t count,
         waiting |= 1u << channel_.rail()->index();
     }
     unheard_.look(static_cast<uint16_t>(waiting), heard, now);
+    const bool returns = return_.look(waiting != 0, heard, now);
+    if (ucs_unlikely(returns || return_.is_away())) {
+        bulk_.on_away(now + sched::ReturnClock::kAfter);
+        wireup_.on_away(now + sched::ReturnClock::kAfter);
+    }
+    if (ucs_unlikely(returns)) {
+        on_return(streams, count, now);
+    }
+}
+
+/* Those on which nothing waits as well: what they get next would stand behind probes that their
+ * kernels have. */
+void SilenceWatch::on_return(const Stream *streams, size_t count, sched::Nanos now)
+{
+    ucs_debug("fuselink: peer %016lx is heard again, of which nothing came over any rail",
+              conn_.uuid());
+    for (size_t i = 0; i < count && !conn_.failed(); ++i) {
+        Stream stream = streams[i];
+        if (stream.path != nullptr && stream.check == nullptr && !stream.asked &&
+            host_.streams().look(stream.ep, stream.state)) {
+            leave_behind(stream, now);
+        }
+    }
 }
 
 /* Not only for its program, which may be stopped: its kernel has not taken the hello. A
@@ -487,14 +510,24 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     if (state.phase == StreamState::Phase::Connecting) {
         return;
     }
+    if (ucs_unlikely(return_.may_be_felt(now)) &&
+        (leave_behind(stream, now) ||
+         (return_.is_recent(now) && return_.is_of_before(now - state.since_sent)))) {
+        return;
+    }
     const sched::StallView view =
         stream.stall_view({all, count}, program_at_, rails_.wires(), now);
-    using Health        = sched::StallClock::Health;
+    using sched::StallClock;
+    using Health        = StallClock::Health;
     const Health health = stream.watch->clock.look(view);
     if (health == Health::Fine) {
         return;
     }
     const bool dead = health == Health::Dead;
+    if (dead && stream.path != nullptr && state.retransmits >= StallClock::kFour && state.since_sent > StallClock::kThere) {
+        bulk_.on_left_behind(*stream.path); /* its wire may be good by now: the next one knows */
+        return;
+    }
     if (dead) {
         ucs_debug("fuselink: rail %s to %016lx is silent for %.1f ms: deadline %.1f ms%s, "
                   "round trip %.1f ms +- %.1f, %zu bytes in flight",
@@ -522,6 +555,34 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
     } else {
         probe(stream, all, count, now);
     }
+}
+
+/* True if it is one that waits for its kernel. One whose window was shut asks for room, which
+ * was answered last before the return. Where the lane cannot move nobody could tell the peer. */
+bool SilenceWatch::leave_behind(const Stream &stream, sched::Nanos now)
+{
+    using sched::ReturnClock;
+    if (!wireup_.may_move()) {
+        return false;
+    }
+    const StreamState &state = stream.state;
+    const sched::Nanos sent  = now - state.since_sent;
+    const sched::Nanos heard = stream.wire != nullptr ?
+                                   rails_.wires().heard_at(*stream.wire, now) : sched::Nanos();
+    const sched::Nanos answer = state.rtt * 2 + state.rtt_deviation * 4 + state.tick;
+    const bool waits = state.window_shut() ?
+                           state.probes >= ReturnClock::kThree :
+                           ReturnClock::waits(state.retransmits, sent + state.timeout, now);
+    if (!waits || now - sent < answer ||
+        !return_.is_left_behind(now - state.since_ack, sent, heard)) {
+        return false;
+    }
+    if (stream.path == nullptr) {
+        wireup_.on_left_behind();
+    } else {
+        bulk_.on_left_behind(*stream.path);
+    }
+    return true;
 }
 
 /* A lane moves without proof. Where others were acknowledged over the wire not so long ago it
@@ -647,8 +708,10 @@ void SilenceWatch::probe(const Stream &suspect, const Stream *all, size_t count,
 {
     for (size_t i = 0; i < count; ++i) {
         const Stream &stream = all[i];
-        /* One that is full cannot take it: others between the same two NICs may. */
-        if ((stream.watch != suspect.watch && stream.shares_wire(suspect) &&
+        /* One that is full cannot take it, and one that has some to send needs no more: others
+         * between the same two NICs may. */
+        if ((stream.path != nullptr && !stream.state.unsent.is_zero()) ||
+            (stream.watch != suspect.watch && stream.shares_wire(suspect) &&
              suspect.check == nullptr && suspect.state.unsent.is_zero()) ||
             now - stream.watch->probed_at <
                 (suspect.check != nullptr ? kFirstCheck : kProbePause)) {

@@ -7,6 +7,7 @@
 #include "../host/host.h"
 #include "../rail/rails.h"
 #include "../sched/echo.h"
+#include "../sched/return_clock.h"
 #include "../transfer/bulk.h"
 #include "../wireup/wireup.h"
 #include "unheard.h"
@@ -119,6 +120,8 @@ private:
     void   look_at_connecting(Path &path, sched::Nanos now);
     void   judge(Stream &stream, const Stream *all, size_t count,
                  sched::Nanos now);
+    void   on_return(const Stream *streams, size_t count, sched::Nanos now);
+    bool   leave_behind(const Stream &stream, sched::Nanos now);
     void   judge_nic(Stream &stream, const Stream *all, size_t count,
                      sched::Nanos now);
     bool   waits_for_lane() const;
@@ -154,6 +157,7 @@ private:
     sched::Nanos    runs_since_;      /* without a pause */
     sched::Nanos    acknowledged_at_; /* messages by it */
     Unheard         unheard_;
+    sched::ReturnClock return_; /* of the peer */
 };
 
 } // namespace fuselink

@@ -87,7 +87,7 @@ void RailHealth::end_out(sched::Nanos now)
         outages_.since.set(0);
         ended_ = now;
         until_ = {};
-        said_ = real_ = false;
+        said_ = said_unheard_ = real_ = false;
     }
 }
 
@@ -141,7 +141,7 @@ void RailHealth::remove_lane()
     changed();
 }
 
-void RailHealth::messages_moved(const Far &to, ucs_status_t why,
+void RailHealth::messages_moved(const Far &to, ucs_status_t why, bool of_all,
                                 sched::Nanos since, sched::Nanos now)
 {
     const NicState state = state_of(why);
@@ -149,7 +149,7 @@ void RailHealth::messages_moved(const Far &to, ucs_status_t why,
     outages_.moves.add(1);
     waited(now - since);
     real_ = true;
-    if (!down_ && to.rail != index_) {
+    if (!down_ && to.rail != index_ && !of_all) {
         lane_        = std::max(lane_, state);
         lane_since_  = now;
         lane_chunks_ = 0;
@@ -159,6 +159,9 @@ void RailHealth::messages_moved(const Far &to, ucs_status_t why,
         ucs_info("fuselink: messages to peer %016lx go over rail %s again, where their "
                  "connection had failed (%s)", to.peer, to.name.c_str(),
                  ucs_status_string(why));
+    } else if (of_all) {
+        ucs_info("fuselink: messages to peer %016lx go over rail %s: on none had anything "
+                 "come for a while", to.peer, to.name.c_str());
     } else if (say()) {
         ucs_warn("fuselink: rail %s has failed (%s): messages to peer %016lx go "
                  "over rail %s now", name_.c_str(), ucs_status_string(why),
@@ -206,7 +209,8 @@ bool RailHealth::peer_unheard(sched::Nanos since)
     begin_out(since);
     ++unheard_;
     real_            = true;
-    const bool first = say();
+    const bool first = !said_ && !said_unheard_;
+    said_unheard_    = true;
     changed();
     return first;
 }
@@ -214,6 +218,7 @@ bool RailHealth::peer_unheard(sched::Nanos since)
 void RailHealth::peer_heard(sched::Nanos since, sched::Nanos now)
 {
     --unheard_;
+    said_unheard_ = said_unheard_ && unheard_ != 0;
     waited(now - since);
     end_out(now);
     changed();
@@ -259,13 +264,34 @@ void RailHealth::path_drained(const Far &far, NicState why, ucs_status_t status,
     waited(now - since);
     real_ = true;
     note(Trace::Kind::PathDrained, now, far.peer, far.rail, why, since);
-    /* The others in a line that nobody has to read. */
+    say_failed(far, status, say);
+    changed();
+}
+
+/* The others in a line that nobody has to read. */
+void RailHealth::say_failed(const Far &far, ucs_status_t status, bool say)
+{
     const auto level = say && this->say() ? UCS_LOG_LEVEL_WARN :
                                             UCS_LOG_LEVEL_INFO;
     ucs_log(level, "fuselink: rail %s to %s of peer %016lx has failed (%s): its "
             "data goes over the other rails until it connects again",
             name_.c_str(), far.name.c_str(), far.peer,
             ucs_status_string(status));
+}
+
+void RailHealth::path_stays_out(const Far &far, ucs_status_t status)
+{
+    say_failed(far, status, true);
+}
+
+void RailHealth::path_replaced(const Far &far, ucs_status_t status, sched::Nanos since,
+                               sched::Nanos now)
+{
+    outages_.breaks.add(1);
+    note(Trace::Kind::PathDrained, now, far.peer, far.rail, state_of(status), since);
+    ucs_info("fuselink: the connection of rail %s to %s of peer %016lx was left behind as "
+             "all rails to it were silent: another one is made", name_.c_str(),
+             far.name.c_str(), far.peer);
     changed();
 }
 

@@ -69,8 +69,9 @@ public:
     /** Bytes of messages that others take again, which broke here. */
     Count &messages_resent() { return outages_.messages_resent; }
     /** The peer has answered on another rail of ours, `to`. The lane broke at
-     *  `since`. */
-    void messages_moved(const Far &to, ucs_status_t why, sched::Nanos since,
+     *  `since`. @param of_all  nothing came from the peer over any rail then: that is no
+     *  fault of this one's */
+    void messages_moved(const Far &to, ucs_status_t why, bool of_all, sched::Nanos since,
                         sched::Nanos now);
 
     /* Paths; PathHealth calls this. */
@@ -82,6 +83,11 @@ public:
     /** The peer knows that it broke; `say`: it is a fault of the wire. */
     void path_drained(const Far &far, NicState why, ucs_status_t status,
                       sched::Nanos since, bool say, sched::Nanos now);
+    /** It was tried in vain, and nobody was told that it is out. */
+    void path_stays_out(const Far &far, ucs_status_t status);
+    /** It broke by no fault of the rail's, with something on it. It is not out. */
+    void path_replaced(const Far &far, ucs_status_t status, sched::Nanos since,
+                       sched::Nanos now);
     /** Data goes over it again. */
     void path_works(const Far &far, NicState why, sched::Nanos now);
     /** It is out no more. `real`: it was the rail's fault. */
@@ -134,6 +140,7 @@ private:
     void note(Trace::Kind kind, sched::Nanos now, uint64_t peer, uint8_t remote,
               NicState why, sched::Nanos since);
     void changed();
+    void           say_failed(const Far &far, ucs_status_t status, bool say);
 
     uint8_t        index_ = 0;
     std::string    name_;
@@ -142,7 +149,8 @@ private:
     Trace         *trace_    = nullptr;
     Outages        outages_;
     bool           down_   = false;
-    bool           said_   = false; /* that something is out */
+    bool           said_   = false; /* that something is out; */
+    bool           said_unheard_ = false; /* and of peers that are not heard, of them all */
     bool           real_   = false; /* something was, by the rail's fault */
     unsigned       paths_  = 0;
     unsigned       lanes_  = 0;

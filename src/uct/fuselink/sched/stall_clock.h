@@ -76,12 +76,13 @@ struct StallView {
  * - Two packets that left at different times are both unanswered. One alone may be the
  *   lost tail of a burst, which Linux sends again after 200 ms at the earliest if it
  *   was a single packet, and after two round trips otherwise (that is the second
- *   packet). The caller's probe counts as one, so a lone connection needs it: from
+ *   packet); after four time-outs of the kernel's its last try is enough, whatever was given to
+ *   the connection since then. The caller's probe counts as one, so a lone connection needs it: from
  *   Suspect on the caller should send one, if there is a way between the two NICs
  *   that has room. Of independent losses of 1 in 1,000 two are 1 in a million, and
  *   each chance needs a connection on which nothing else passes for so long.
  * - Another path to the same peer has completed something in the second half of the
- *   silence: the peer's host is there. If all paths are silent, it may be the host, or
+ *   silence, and not long ago: the peer's host is there. If all paths are silent, it may be the host, or
  *   this one; nothing is gained by giving up one after the other. That is for a
  *   longer deadline of the peer's.
  * - Between the same two NICs nothing else was acknowledged in that half. If
@@ -119,6 +120,8 @@ public:
     /* Two time-outs of a kernel's last so long, and these many. */
     static constexpr unsigned kTwo = 2, kThree = 3, kFour = 4, kMany = 6;
     static constexpr Nanos    kTwoTake = Nanos::millis(600), kFourTake = Nanos::seconds(3);
+    /* A peer of which so long nothing was heard may not be there: it is asked all the time. */
+    static constexpr Nanos    kThere     = Nanos::millis(500);
     /* Between two questions for room, each of which is answered. */
     static constexpr Nanos kRare       = Nanos::millis(1200);
 
@@ -150,6 +153,9 @@ public:
         const Nanos late = std::max(view.in_flight ? view.sent_at : Nanos(),
                                     is_probed ? view.probed_at : Nanos());
         own_.note_second(late, heard, view.tick);
+        if (view.retransmits >= kFour && own_.second == Nanos()) {
+            own_.second = view.sent_at; /* the kernel's others were not answered, either */
+        }
         if (view.pair_acked_at > wire_.from + view.tick) {
             wire_ = {view.pair_acked_at, Nanos(), Nanos()};
         } else {
@@ -263,7 +269,8 @@ private:
         const Nanos answer = view.rtt * 2 + view.rtt_deviation * 4 + view.tick;
         return silence.lasts >= wait && silence.second != Nanos() &&
                view.now - silence.second >= answer &&
-               view.peer_done_at >= silence.from + deadline(view) / 2;
+               view.peer_done_at >= silence.from + deadline(view) / 2 &&
+               view.now - view.peer_done_at <= kThere;
     }
 
     bool is_proof(const StallView &view, Nanos wait) const noexcept

@@ -219,6 +219,11 @@ public:
     {
         recovery_.break_silent(path, by_chance);
     }
+    /** Its kernel waits for long, while its wire may carry: what was under way as nothing
+     *  came from the peer. From progress. */
+    void on_left_behind(Path &path) { recovery_.leave_behind(path); }
+    /** Nothing came from the peer for long: what breaks until then is of that. */
+    void on_away(sched::Nanos until) { recovery_.on_away(until); }
     /** It does not connect, of which the peer knows. From progress. */
     void on_unanswered(Path &path)
     {

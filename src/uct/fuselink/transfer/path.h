@@ -63,7 +63,8 @@ struct Path {
 
         bool         broken = false; /* the rail said so */
         bool         silent = false; /* its wire is, as we found out; */
-        bool         alone = false; /* or is not, and it did not connect by chance */
+        bool         alone = false; /* or is not, and it did not connect by chance, */
+        bool         left_behind = false; /* or its kernel waits for too long */
         bool         cancelled = false;
         bool         out = false; /* it broke, and has carried nothing since; */
         bool         ours = false; /* something of this side was to go over it then */

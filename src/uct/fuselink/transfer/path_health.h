@@ -30,17 +30,18 @@ public:
     PathHealth &operator=(const PathHealth &) = delete;
 
     /** It worked, or was tried again, and broke. @param link both ends have one,
-     *  as far as is known. @param chance it did not connect, over a wire that carries:
-     *  that is nothing, unless it breaks again before it works */
+     *  as far as is known. @param chance it did not connect, over a wire that carries, or
+     *  is left behind by a silence of all rails: that is nothing of its rail's, unless it
+     *  breaks again before it works */
     void broke(uint64_t peer, ucs_status_t status, bool link, bool chance, sched::Nanos now)
     {
         chance_ = chance && !chance_ && !out_;
-        if (chance_) {
-            return;
-        }
         peer_   = peer;
         why_    = status;
         broke_  = now;
+        if (chance_) {
+            return;
+        }
         link_   = link;
         tries_  = out_;
         if (!out_) {
@@ -50,12 +51,21 @@ public:
         }
     }
     /** The peer has answered, and nothing of the old connection happens any more. That of
-     *  a try is no failure of its own, but where it has `lost` something it is one. */
-    void drained(bool link, bool lost, sched::Nanos now)
+     *  a try is no failure of its own, but where it has `lost` something it is one.
+     *  @param away nothing came from the peer for long, over any rail: people are told if the
+     *  next try is in vain, too */
+    void drained(bool link, bool lost, bool away, sched::Nanos now)
     {
-        if (out_ && (!tries_ || (lost && !counted_))) {
+        const bool wire = link_ && link;
+        if (chance_ && lost) {
+            rail_.path_replaced(far(), why_, broke_, now);
+        } else if (out_ && (!tries_ || (lost && !counted_))) {
             real_ = counted_ = true;
-            rail_.path_drained(far(), state_, why_, broke_, link_ && link, now);
+            unsaid_          = wire && away;
+            rail_.path_drained(far(), state_, why_, broke_, wire && !away, now);
+        } else if (out_ && unsaid_ && wire && !away) {
+            unsaid_ = false;
+            rail_.path_stays_out(far(), why_);
         }
     }
     /** It is not tried before that. Twice in a row, where it did not connect: it is
@@ -82,7 +92,7 @@ public:
     {
         chance_ = false;
         if (out_) {
-            out_ = real_ = counted_ = false;
+            out_ = real_ = counted_ = unsaid_ = false;
             rail_.path_works(far(), state_, now);
         }
     }
@@ -103,7 +113,7 @@ private:
         chance_ = false;
         if (out_) {
             const bool real = real_;
-            out_ = real_ = counted_ = false;
+            out_ = real_ = counted_ = unsaid_ = false;
             rail_.path_over(state_, real, now);
         }
     }
@@ -119,6 +129,7 @@ private:
     bool                    counted_ = false; /* as a failure, since it is out */
     bool                    link_   = true;
     bool                    tries_  = false; /* what broke was a try */
+    bool                    unsaid_ = false; /* to people, when it was drained */
     bool                    chance_ = false; /* it broke by that, and nothing else since */
 };
 

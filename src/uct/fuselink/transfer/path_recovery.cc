@@ -75,7 +75,9 @@ void PathRecovery::break_path(Path &path, ucs_status_t status)
               connection_.uuid(), path.rail.name().c_str(),
               path.remote.name.c_str(), ucs_status_string(status));
     path.health.broke(connection_.uuid(), status, path.has_link(),
-                      path.recovery.alone, host_.now());
+                      path.recovery.alone ||
+                          (path.rail.traits().stream && host_.now() < away_until_),
+                      host_.now());
     path.state          = Path::State::Broken;
     path.planned        = 0;
     path.room.blocked   = path.room.retry = false;
@@ -98,6 +100,12 @@ void PathRecovery::break_silent(Path &path, bool by_chance)
         path.recovery.alone  = by_chance;
         break_path(path, UCS_ERR_ENDPOINT_TIMEOUT);
     }
+}
+
+void PathRecovery::leave_behind(Path &path)
+{
+    path.recovery.left_behind = path.recovery.left_behind || path.usable();
+    break_silent(path, true);
 }
 
 bool PathRecovery::advance()
@@ -227,7 +235,7 @@ void PathRecovery::on_path_quiet(const wire::PathQuiet &message)
     path.health.drained(path.has_link(),
                         !path.lost.empty() || !path.unacked.empty() ||
                             !path.parts.empty(),
-                        host_.now());
+                        host_.now() < away_until_, host_.now());
     begin_backoff(path);
     listener_.on_drained(path, message.seen);
     connection_.defer();
@@ -247,8 +255,8 @@ void PathRecovery::begin_backoff(Path &path)
                        path.rail.traits().stream;
     path.state   = Path::State::Backoff;
     recovery.out = true;
-    if (recovery.unlinked && path.has_link()) {
-        retry(path); /* its link is back by now */
+    if ((recovery.unlinked && path.has_link()) || recovery.left_behind) {
+        retry(path); /* its link is back by now, or its wire was never given up */
         return;
     }
     if (!tried || now >= recovery.rests_until) {
@@ -340,7 +348,7 @@ void PathRecovery::revive(sched::Nanos now)
             path->stream.posted = path->stream.ends = 0;
             recovery.cancelled = recovery.broken = false;
             recovery.silent = recovery.alone = false;
-            recovery.unlinked  = false;
+            recovery.unlinked  = recovery.left_behind = false;
             --broken_;
         }
     }

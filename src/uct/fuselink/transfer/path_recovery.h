@@ -70,6 +70,12 @@ public:
     /** The same, as its wire is silent: the peer is told that. Or it is not, and the path
      *  did not connect `by_chance`: that is the path's alone. From progress. */
     void break_silent(Path &path, bool by_chance = false);
+    /** The same, for it waits longer than its wire has been silent, and another connection is
+     *  made at once. From progress. */
+    void leave_behind(Path &path);
+    /** Nothing comes from the peer, over any rail. What breaks until then, the first time, is
+     *  nobody's fault. */
+    void on_away(sched::Nanos until) { away_until_ = until; }
     /** Notes where the stream begins, if that was not done: by this the peer knows
      *  it when it has broken. Not from a rail's callback. */
     void learn_address(Path &path, uct_ep_h ep);
@@ -150,6 +156,7 @@ private:
     Listener      &listener_;
     Pump          &pump_;
     unsigned       broken_ = 0; /* paths that broke */
+    sched::Nanos   away_until_;
     sched::Nanos   look_at_;    /* the next look at those of a failed connection */
     bool           ended_  = false; /* see take_ended() */
 };

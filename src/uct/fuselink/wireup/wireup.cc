@@ -197,7 +197,7 @@ void Wireup::lose(ucs_status_t status, bool told, bool closed)
     }
     if (channel_.taken() && loss_.since == sched::Nanos()) {
         loss_ = {host_.now(), status, channel_.rail(), channel_.remote(),
-                 channel_.peer_lane(), told, closed};
+                 channel_.peer_lane(), told, closed, host_.now() < away_until_};
         search_.begin(loss_.since);
         ucs_debug("fuselink: rail %s, over which messages go to peer %016lx, "
                   "breaks: %s", channel_.rail()->name().c_str(), conn_.uuid(),
@@ -247,8 +247,8 @@ void Wireup::fall_back()
 
 void Wireup::on_first_taken()
 {
-    name_silent();
     if (loss_.since == sched::Nanos()) {
+        name_silent();
         search_.end();
     }
     if (heard_.table) {
@@ -278,7 +278,7 @@ void Wireup::on_seen()
     if (!loss_.closed) {
         loss_.rail->health.messages_moved(
             {conn_.uuid(), channel_.rail()->index(), channel_.rail()->name()},
-            loss_.status, loss_.since, host_.now());
+            loss_.status, loss_.of_all, loss_.since, host_.now());
     }
     loss_ = {};
     search_.end();

@@ -75,9 +75,25 @@ public:
      *  progress. */
     void on_silent()
     {
-        if (candidates_.size() > 1) {
+        if (may_move()) {
             lose(UCS_ERR_ENDPOINT_TIMEOUT);
         }
+    }
+    /** Its kernel waits for long, while its wire may carry: what is under way goes over another
+     *  one. From progress. */
+    void on_left_behind()
+    {
+        on_silent();
+        loss_.of_all = true;
+    }
+    /** The lane is not the only one that there may be. */
+    bool may_move() const { return candidates_.size() > 1; }
+    /** Nothing comes from the peer for long, over any rail: a lane that broke in front of that,
+     *  or breaks until then, is no fault of its NIC's. */
+    void on_away(sched::Nanos until)
+    {
+        away_until_  = until;
+        loss_.of_all = true;
     }
     /** Links of our NICs have changed, or of the peer's, as it says. */
     void on_carrier();
@@ -150,6 +166,7 @@ private:
         uint8_t      heard  = 0;       /* the last lane of the peer's by then */
         bool         told   = false;   /* the peer has lost its own before */
         bool         closed = false;   /* the peer has ended it, in order */
+        bool         of_all = false;   /* all rails to the peer were silent */
         unsigned     swaps  = 0;       /* since then the peer's was taken in place of ours */
     };
 
@@ -215,6 +232,7 @@ private:
     bool            broke_   = false;   /* the lane, and there is no other yet */
     bool            loss_by_error_ = false; /* loss_ is of that, as UCX has told */
     bool            told_    = false;   /* inside on_resume() */
+    sched::Nanos    away_until_;        /* see on_away() */
     sched::Nanos    leaves_until_;      /* the peer may have, that ended the lane */
     bool            ep_broke_ = false;  /* when it was not the lane any more */
     std::optional<uint8_t> confirms_;   /* see ControlChannel::confirm() */
