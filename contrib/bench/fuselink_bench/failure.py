@@ -4,7 +4,6 @@
 import argparse
 import os
 import time
-from pathlib import Path
 
 from fuselink_cluster import Cluster, fuselink_missing
 
@@ -16,13 +15,11 @@ from . import surroundings
 from . import transports
 from .errors import BenchError, SampleError
 from .failure_cut import cuts_of
-from .options import names_of
+from .options import add_outputs, names_of, write
 from .runner import progress, warn_when_busy
 from .size_files import Files
 
 _FORMAT = 2   # of a line of the samples
-
-_ROOT = Path(__file__).resolve().parents[3]
 
 
 def _parser():
@@ -68,22 +65,10 @@ def _parser():
     number("--out", 1.5, "seconds without the cable, in which data moves")
     number("--back", 2.0, "seconds after it is back")
     number("--watch", 60.0, "seconds to watch a job that stands still")
-    parser.add_argument("--minutes", type=float, metavar="N",
-                        help="begin no job after so long; run it again to go"
-                        " on")
-    parser.add_argument("--folder", default=_ROOT / "build-bench/cuts",
-                        metavar="DIR", help="of what is measured (default"
-                        " build-bench/cuts)")
-    parser.add_argument("--table", metavar="FILE.md",
-                        help="write the tables to FILE, too")
     parser.add_argument("--check", action="store_true",
                         help="exit with 1 if fuselink loses more than is"
                         " wanted")
-    parser.add_argument("--dry-run", action="store_true",
-                        help="show how many jobs there are left to run")
-    parser.add_argument("--build-dir", default=programs.default_folder(),
-                        metavar="DIR", help="where the MPI programs are built"
-                        " (default build-bench)")
+    add_outputs(parser, "cuts")
     return parser
 
 
@@ -182,13 +167,6 @@ def _head(plan):
             f" {os.cpu_count()} cores; samples {plan.files.folder.name}.")
 
 
-def _write(path, text):
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BenchError(f"cannot write {path}: {error}") from None
-
-
 def run(words):
     options = _parser().parse_args(words)
     for name in ("rounds", "cuts", "before", "out", "back", "watch"):
@@ -216,7 +194,7 @@ def run(words):
         text = failure_report.text(tables, _head(plan), plan.wires)
         print(text)
         if options.table:
-            _write(options.table, text)
+            write(options.table, text)
     misses = [f"{case.name}: {why}" for case, rows in tables for row in rows
               if row.name == "fuselink" for why in row.misses()]
     if options.check:

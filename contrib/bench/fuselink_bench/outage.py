@@ -4,7 +4,6 @@
 import argparse
 import os
 import time
-from pathlib import Path
 
 from fuselink_cluster import Cluster, fuselink_missing
 
@@ -14,14 +13,13 @@ from . import programs
 from . import surroundings
 from . import transports
 from .errors import BenchError, SampleError
-from .options import names_of
+from .options import add_outputs, names_of, write
 from .outage_job import OutageJob
 from .runner import progress, warn_when_busy
 from .size_files import Files
 
 _FORMAT = 1   # of a line of the samples
 
-_ROOT = Path(__file__).resolve().parents[3]
 _COLUMNS = failure_cases.WIRES["tcp"].columns
 _PATTERNS = ("stream", "alltoallv")
 
@@ -52,18 +50,7 @@ def _parser():
                         help="of each NIC (default %(default)s)")
     number("--before", 2.0, "seconds before a silence")
     number("--watch", 40.0, "seconds to wait until it has its rate again")
-    parser.add_argument("--minutes", type=float, metavar="N",
-                        help="begin no job after so long; run it again to go on")
-    parser.add_argument("--folder", default=_ROOT / "build-bench/outage",
-                        metavar="DIR", help="of what is measured (default"
-                        " build-bench/outage)")
-    parser.add_argument("--table", metavar="FILE.md",
-                        help="write the tables to FILE, too")
-    parser.add_argument("--dry-run", action="store_true",
-                        help="show how many jobs there are left to run")
-    parser.add_argument("--build-dir", default=programs.default_folder(),
-                        metavar="DIR", help="where the MPI programs are built"
-                        " (default build-bench)")
+    add_outputs(parser, "outage")
     return parser
 
 
@@ -167,8 +154,5 @@ def run(words):
             f" hosts, {os.cpu_count()} cores; samples {plan.files.folder.name}.")
         print(text)
         if options.table:
-            try:
-                Path(options.table).write_text(text, encoding="utf-8")
-            except OSError as error:
-                raise BenchError(f"cannot write {options.table}: {error}") from None
+            write(options.table, text)
     return 0

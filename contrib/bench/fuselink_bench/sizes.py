@@ -13,12 +13,11 @@ from . import size_report
 from . import surroundings
 from . import transports
 from .errors import BenchError
+from .options import add_outputs
 from .runner import progress, warn_when_busy
 from .size_files import Files
 from .size_plan import Plan
 from .size_sweeps import OutOfTime, Sweeps
-
-_ROOT = Path(__file__).resolve().parents[3]
 
 
 def _parser():
@@ -51,23 +50,11 @@ def _parser():
                         help="repetitions (default %(default)s)")
     parser.add_argument("--seconds", type=float, default=0.2, metavar="S",
                         help="to time a size (default %(default)s)")
-    parser.add_argument("--minutes", type=float, metavar="N",
-                        help="begin no job after so long; run it again to go"
-                        " on")
-    parser.add_argument("--folder", default=_ROOT / "build-bench/sizes",
-                        metavar="DIR", help="of what is measured (default"
-                        " build-bench/sizes)")
-    parser.add_argument("--table", metavar="FILE.md",
-                        help="write the tables to FILE, too")
     parser.add_argument("--chart", metavar="FILE.svg",
                         help="draw the ratio to the best peer over the size")
     parser.add_argument("--check", action="store_true",
                         help="exit with 1 if a cell stays below the bar")
-    parser.add_argument("--dry-run", action="store_true",
-                        help="show how many jobs there are left to run")
-    parser.add_argument("--build-dir", default=programs.default_folder(),
-                        metavar="DIR", help="where the MPI programs are built"
-                        " (default build-bench)")
+    add_outputs(parser, "sizes")
     return parser
 
 

@@ -1,12 +1,11 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "transfer/path_health.h"
 
-#include <cstdarg>
-#include <cstdio>
+#include "../watch/warnings.h"
+
 #include <gtest/gtest.h>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace fuselink {
 namespace {
@@ -14,20 +13,6 @@ namespace {
 sched::Nanos at(int64_t ms)
 {
     return sched::Nanos::millis(ms);
-}
-
-std::vector<std::string> *said; /* warnings */
-
-ucs_log_func_rc_t on_log(const char *, unsigned, const char *, ucs_log_level_t level,
-                         const ucs_log_component_config_t *, const char *format,
-                         va_list arguments)
-{
-    if (level <= UCS_LOG_LEVEL_WARN) {
-        char text[512];
-        vsnprintf(text, sizeof(text), format, arguments);
-        said->push_back(text);
-    }
-    return UCS_LOG_FUNC_RC_STOP;
 }
 
 class PathHealths : public testing::Test, private RailHealth::Listener {
@@ -39,10 +24,7 @@ protected:
         remote_.index = 1;
         remote_.name  = "tcp/far1";
         path_.emplace(nic_, remote_);
-        said = &warnings_;
-        ucs_log_push_handler(on_log);
     }
-    void TearDown() override { ucs_log_pop_handler(); }
     void on_health(unsigned, const NicHealth &health) override { last_ = health; }
 
     /* And the peer confirms it. */
@@ -59,7 +41,7 @@ protected:
     wire::RailRecord          remote_;
     std::optional<PathHealth> path_;
     NicHealth                 last_;
-    std::vector<std::string>  warnings_;
+    Warnings                  warnings_;
 };
 
 TEST_F(PathHealths, AFailureIsOneUntilItWorks)

@@ -1,11 +1,10 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "rail/rail_health.h"
 
-#include <cstdarg>
-#include <cstdio>
+#include "warnings.h"
+
 #include <gtest/gtest.h>
 #include <string>
-#include <vector>
 
 namespace fuselink {
 namespace {
@@ -18,27 +17,10 @@ sched::Nanos at(int64_t ms)
     return sched::Nanos::millis(ms);
 }
 
-std::vector<std::string> *said; /* warnings */
-
-ucs_log_func_rc_t on_log(const char *, unsigned, const char *,
-                         ucs_log_level_t level,
-                         const ucs_log_component_config_t *, const char *format,
-                         va_list arguments)
-{
-    if (level <= UCS_LOG_LEVEL_WARN) {
-        char text[512];
-        vsnprintf(text, sizeof(text), format, arguments);
-        said->push_back(text);
-    }
-    return UCS_LOG_FUNC_RC_STOP;
-}
-
 class RailHealths : public testing::Test, private RailHealth::Listener {
 protected:
     void SetUp() override
     {
-        said = &warnings_;
-        ucs_log_push_handler(on_log);
         health_.begin(3, "tcp/eth3", traffic_);
         health_.tell(this);
         health_.trace_to(&trace_);
@@ -46,7 +28,6 @@ protected:
             health_.add_path();
         }
     }
-    void TearDown() override { ucs_log_pop_handler(); }
 
     void on_health(unsigned rail, const NicHealth &health) override
     {
@@ -69,7 +50,7 @@ protected:
         return found;
     }
 
-    std::vector<std::string> warnings_;
+    Warnings                 warnings_;
     NicHealth                last_;
     Traffic                  traffic_;
     Trace                    trace_{1 << 16};

@@ -524,7 +524,8 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
         return;
     }
     const bool dead = health == Health::Dead;
-    if (dead && stream.path != nullptr && state.retransmits >= StallClock::kFour && state.since_sent > StallClock::kThere) {
+    if (dead && stream.path != nullptr && state.retransmits >= StallClock::kFour &&
+        state.since_sent > StallClock::kThere) {
         bulk_.on_left_behind(*stream.path); /* its wire may be good by now: the next one knows */
         return;
     }
@@ -569,7 +570,8 @@ bool SilenceWatch::leave_behind(const Stream &stream, sched::Nanos now)
     const sched::Nanos sent  = now - state.since_sent;
     const sched::Nanos heard = stream.wire != nullptr ?
                                    rails_.wires().heard_at(*stream.wire, now) : sched::Nanos();
-    const sched::Nanos answer = state.rtt * 2 + state.rtt_deviation * 4 + state.tick;
+    const sched::Nanos answer = sched::StallClock::answer_within(
+        state.rtt, state.rtt_deviation, state.tick);
     const bool waits = state.window_shut() ?
                            state.probes >= ReturnClock::kThree :
                            ReturnClock::waits(state.retransmits, sent + state.timeout, now);

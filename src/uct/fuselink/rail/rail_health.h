@@ -140,7 +140,7 @@ private:
     void note(Trace::Kind kind, sched::Nanos now, uint64_t peer, uint8_t remote,
               NicState why, sched::Nanos since);
     void changed();
-    void           say_failed(const Far &far, ucs_status_t status, bool say);
+    void say_failed(const Far &far, ucs_status_t status, bool say);
 
     uint8_t        index_ = 0;
     std::string    name_;

@@ -4,8 +4,6 @@
 
 #include "units.h"
 
-#include <algorithm>
-
 namespace fuselink::sched {
 
 /**

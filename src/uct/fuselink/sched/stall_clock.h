@@ -187,6 +187,11 @@ public:
         const Nanos later = view.first ? kFirst : std::min(kFirst, view.rested * kRested);
         return view.slack + std::max(known, later);
     }
+    /** What answers a packet has come by then. */
+    static constexpr Nanos answer_within(Nanos rtt, Nanos deviation, Nanos tick) noexcept
+    {
+        return rtt * 2 + deviation * 4 + tick;
+    }
     static Nanos longest(const StallView &view) noexcept
     {
         return deadline(view) + kDelayedAck;
@@ -266,7 +271,7 @@ private:
     static bool is_long(const Silence &silence, const StallView &view,
                         Nanos wait) noexcept
     {
-        const Nanos answer = view.rtt * 2 + view.rtt_deviation * 4 + view.tick;
+        const Nanos answer = answer_within(view.rtt, view.rtt_deviation, view.tick);
         return silence.lasts >= wait && silence.second != Nanos() &&
                view.now - silence.second >= answer &&
                view.peer_done_at >= silence.from + deadline(view) / 2 &&

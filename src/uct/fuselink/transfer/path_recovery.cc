@@ -104,8 +104,10 @@ void PathRecovery::break_silent(Path &path, bool by_chance)
 
 void PathRecovery::leave_behind(Path &path)
 {
-    path.recovery.left_behind = path.recovery.left_behind || path.usable();
-    break_silent(path, true);
+    if (path.usable()) {
+        path.recovery.left_behind = true;
+        break_silent(path, true);
+    }
 }
 
 bool PathRecovery::advance()
