@@ -4,6 +4,7 @@
  * and life goes on with the others. */
 
 #include "../stack/crowd.h"
+#include "harness/killed.h"
 #include "harness/nics.h"
 #include "cases.h"
 
@@ -61,10 +62,7 @@ void use(Crowd &crowd, uint64_t round)
     }
     /* The transfers take several times as long. */
     crowd.worker().for_seconds(0.06);
-    kill(getpid(), SIGKILL);
-    for (;;) {
-        pause();
-    }
+    be_killed();
 }
 
 void survive(Session &session, When when)
@@ -83,30 +81,38 @@ void survive(Session &session, When when)
         worker.finish(crowd.ep(kVictim).send(out, 51), "send to the victim");
     }
     std::deque<Buffer> buffers;
-    std::deque<Request> requests;
     Endpoint &ep         = crowd.ep(kVictim);
     const Remote &remote = crowd.remote(kVictim);
-    for (size_t i = 0; i < kCount; ++i) {
-        Buffer &buffer = buffers.emplace_back(kSize);
+    auto begin           = [&](size_t number) {
+        Buffer &buffer = buffers.at(number);
         switch (when) {
         case When::Idle:
-            break;
         case When::Receiving:
-            requests.push_back(ep.send(buffer, 100 + i));
-            break;
+            return ep.send(buffer, 100 + number);
         case When::Sending:
-            requests.push_back(worker.receive(buffer, 100 + i));
-            break;
+            return worker.receive(buffer, 100 + number);
         case When::Puts:
-            requests.push_back(ep.put(buffer.data(), kSize, remote, 0));
-            break;
+            return ep.put(buffer.data(), kSize, remote, 0);
         case When::Gets:
-            requests.push_back(ep.get(buffer.data(), kSize, remote, 0));
-            break;
+            return ep.get(buffer.data(), kSize, remote, 0);
         }
+        return Request();
+    };
+    std::deque<Request> requests;
+    for (size_t i = 0; when != When::Idle && i < kCount; ++i) {
+        buffers.emplace_back(kSize);
+        requests.push_back(begin(i));
     }
-    worker.until([&] { return ep.errors() != 0; }, "the error handler",
-                 kSoon);
+    /* Something is under way when the victim dies, however late that is. */
+    auto failed_meanwhile = [&] {
+        for (size_t i = 0; ep.errors() == 0 && i < requests.size(); ++i) {
+            if (requests[i].ok()) {
+                requests[i] = begin(i);
+            }
+        }
+        return ep.errors() != 0;
+    };
+    worker.until(failed_meanwhile, "the error handler", kSoon);
     /* Of receives only those end that have begun: a receive is not from
      * anybody until a message fits it. */
     unsigned failed = 0;

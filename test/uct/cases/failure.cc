@@ -4,6 +4,7 @@
  * life goes on with others. */
 
 #include "../stack/link.h"
+#include "harness/killed.h"
 #include "harness/nics.h"
 #include "cases.h"
 
@@ -99,14 +100,6 @@ void in_processes(Session &session, Functions &&...functions)
                 "a process of the passive side failed, status %x", status);
     };
     (run(functions), ...);
-}
-
-[[noreturn]] void die()
-{
-    kill(getpid(), SIGKILL);
-    for (;;) {
-        pause();
-    }
 }
 
 /* What is outstanding when the peer dies, and the check that all of it ends. */
@@ -231,7 +224,7 @@ void killed(Session &session, Work work, bool some_failed, bool with_requests)
                 link.settle();
                 link.await_told();
                 link.worker().for_seconds(0.1);
-                die();
+                be_killed();
             },
             [&](Channel &channel) { be_used(channel, "rails"); });
         return;
@@ -269,7 +262,7 @@ void killed_while_served(Session &session)
                 Outstanding gets(link, link.ep());
                 gets.gets(20);
                 link.worker().for_seconds(0.1);
-                die();
+                be_killed();
             },
             [&](Channel &channel) { be_used(channel, "rails"); });
         return;
@@ -290,7 +283,7 @@ void killed_before_contact(Session &session)
             session,
             [&](Channel &channel) {
                 Link link(channel, {.memory = 2 * kArea, .connect = false});
-                die();
+                be_killed();
             },
             [&](Channel &channel) { be_used(channel, "rails"); });
         return;
@@ -399,7 +392,7 @@ void check(Session &session, const char *device)
                 Link link(channel, {.device = device, .memory = 2 * kArea});
                 link.settle();
                 link.await_told();
-                die();
+                be_killed();
             },
             [&](Channel &channel) { be_used(channel, device); });
         return;
