@@ -27,6 +27,7 @@ extern "C" {
 #include <ucs/time/time.h>
 #include <uct/api/uct.h>
 #include <uct/api/v2/uct_v2.h>
+#include <uct/base/uct_cm.h>
 #include <uct/base/uct_component.h>
 #include <uct/base/uct_iface.h>
 #include <uct/base/uct_md.h>

@@ -1,23 +1,24 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 
-/* Clients and servers: endpoints by socket address. UCP looks for transports on
- * the device that the kernel's route to the address leaves by, nic0, and
- * fuselink's is called rails: so it cannot serve them, and has to say so. */
+/* Clients and servers: endpoints by socket address. fuselink's connection manager has to be
+ * named, UCX_SOCKADDR_TLS_PRIORITY=fuselink: with UCX's own UCP looks for transports on the
+ * device that the kernel's route to the address leaves by, nic0, and fuselink's is called
+ * rails. */
 
 #include "../stack/link.h"
 #include "cases.h"
+#include "harness/nics.h"
 
 #include <arpa/inet.h>
 #include <cstring>
 #include <deque>
 #include <ifaddrs.h>
+#include <memory>
 
 namespace fltest {
 namespace {
 
-constexpr uint16_t kPort = 7500;
-
-/* The address of this host's first NIC for data. */
+/* The address of this host's first NIC for data, and any port. */
 sockaddr_in address_of_nic0()
 {
     ifaddrs *list;
@@ -31,15 +32,15 @@ sockaddr_in address_of_nic0()
     }
     freeifaddrs(list);
     REQUIRE(found.sin_family == AF_INET, "this host has no nic0");
-    found.sin_port = htons(kPort);
     return found;
 }
 
 /* A listener and the requests that have come to it. */
 class Server {
 public:
-    Server(Worker &worker, const sockaddr_in &address)
+    explicit Server(Worker &worker)
     {
+        const sockaddr_in address = address_of_nic0();
         ucp_listener_params_t params{};
         params.field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR |
                             UCP_LISTENER_PARAM_FIELD_CONN_HANDLER;
@@ -60,6 +61,16 @@ public:
     Server(const Server &)            = delete;
     Server &operator=(const Server &) = delete;
 
+    ucp_listener_h handle() const { return listener_; }
+    sockaddr_in    address() const
+    {
+        ucp_listener_attr_t attr{.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
+        REQUIRE_OK(ucp_listener_query(listener_, &attr));
+        sockaddr_in result;
+        memcpy(&result, &attr.sockaddr, sizeof(result));
+        return result;
+    }
+
     std::deque<ucp_conn_request_h> requests;
 
 private:
@@ -67,14 +78,14 @@ private:
 };
 
 /* Messages of all sizes in both directions. */
-void exchange(Worker &worker, Endpoint &ep, bool active)
+void exchange(Worker &worker, Endpoint &ep, bool active, uint64_t base = 0)
 {
-    size_t i = 0;
+    uint64_t i = base;
     for (size_t size : {0ul, 8ul, 5000ul, 60000ul, 4ul << 20}) {
         Buffer out(size), in(size);
         out.write(mix(i) + active);
-        Request receive = worker.receive(in, i);
-        Request send    = ep.send(out, i);
+        Request receive = worker.receive(in, 2 * i + active);
+        Request send    = ep.send(out, 2 * i + !active);
         std::string what = format("%zu bytes", size);
         worker.finish(receive, ("receive of " + what).c_str());
         worker.finish(send, ("send of " + what).c_str());
@@ -83,17 +94,39 @@ void exchange(Worker &worker, Endpoint &ep, bool active)
     }
 }
 
-/* With fuselink alone a client hears soon that it cannot, and its worker can do
- * all else. */
+/* The server says where it listens. */
+sockaddr_in learn_address(const Link &link)
+{
+    sockaddr_in server{};
+    const Bytes bytes = link.channel().receive();
+    REQUIRE(bytes.size() == sizeof(server), "no address");
+    memcpy(&server, bytes.data(), sizeof(server));
+    return server;
+}
+void tell_address(const Link &link, const Server &server)
+{
+    const sockaddr_in own = server.address();
+    Bytes             bytes(sizeof(own));
+    memcpy(bytes.data(), &own, sizeof(own));
+    link.channel().send(bytes);
+}
+
+ucp_conn_request_h take_request(Worker &worker, Server &server)
+{
+    worker.until([&] { return !server.requests.empty(); }, "a client", 10);
+    const ucp_conn_request_h request = server.requests.front();
+    server.requests.pop_front();
+    return request;
+}
+
+/* With UCX's own connection manager a client hears soon that it cannot, and its worker can
+ * do all else. */
 void refused(Session &session)
 {
     Link link(session, {});
     Worker &worker = link.worker();
     if (session.active()) {
-        sockaddr_in server{};
-        Bytes bytes = link.channel().receive();
-        REQUIRE(bytes.size() == sizeof(server), "no address");
-        memcpy(&server, bytes.data(), sizeof(server));
+        sockaddr_in server = learn_address(link);
         Endpoint ep(worker, reinterpret_cast<sockaddr *>(&server),
                     sizeof(server));
         worker.until([&] { return ep.errors() != 0; }, "the refusal", 5);
@@ -102,14 +135,117 @@ void refused(Session &session)
         ep.close(true);
         exchange(worker, link.ep(), true);
     } else {
-        sockaddr_in own = address_of_nic0();
-        Server server(worker, own);
-        Bytes bytes(sizeof(own));
-        memcpy(bytes.data(), &own, sizeof(own));
-        link.channel().send(bytes);
+        Server server(worker);
+        tell_address(link, server);
         exchange(worker, link.ep(), false);
         REQUIRE(server.requests.empty(), "a client came");
     }
+    link.finish();
+}
+
+/* Clients come, say and hear something, and go; the next ones find everything as it was.
+ * Endpoints report failures, `watched`, or do not. */
+void clients(Session &session, bool watched)
+{
+    constexpr unsigned kRounds = 3, kClients = 4;
+    Link link(session, {.connect = false});
+    Worker &worker = link.worker();
+    std::unique_ptr<Server> server;
+    sockaddr_in             address{};
+    if (session.active()) {
+        address = learn_address(link);
+    } else {
+        server = std::make_unique<Server>(worker);
+        tell_address(link, *server);
+    }
+    for (unsigned round = 0; round < kRounds; ++round) {
+        std::deque<Endpoint> eps;
+        for (unsigned i = 0; i < kClients; ++i) {
+            if (session.active()) {
+                eps.emplace_back(worker, reinterpret_cast<sockaddr *>(&address),
+                                 sizeof(address), watched);
+            } else {
+                eps.emplace_back(worker, take_request(worker, *server), watched);
+            }
+        }
+        /* Which of them is whose does not matter: one worker has them all. */
+        for (unsigned i = 0; i < kClients; ++i) {
+            exchange(worker, eps[i], session.active(), 100 * (round * kClients + i));
+        }
+        link.meet();
+        for (Endpoint &ep : eps) {
+            REQUIRE(ep.errors() == 0, "an endpoint failed: %s", ucs_status_string(ep.error()));
+            /* Both close, each without waiting for the other. */
+            if (session.active()) {
+                ep.close(!watched);
+            }
+        }
+        link.meet();
+    }
+    link.meet();
+}
+
+/* A client that is not wanted hears that, and no more. */
+void rejected(Session &session)
+{
+    Link link(session, {});
+    Worker &worker = link.worker();
+    if (session.active()) {
+        sockaddr_in address = learn_address(link);
+        Endpoint ep(worker, reinterpret_cast<sockaddr *>(&address), sizeof(address));
+        worker.until([&] { return ep.errors() != 0; }, "the rejection", 10);
+        REQUIRE(ep.error() == UCS_ERR_REJECTED, "the client heard '%s'",
+                ucs_status_string(ep.error()));
+        ep.close(true);
+        exchange(worker, link.ep(), true);
+    } else {
+        Server server(worker);
+        tell_address(link, server);
+        REQUIRE_OK(ucp_listener_reject(server.handle(), take_request(worker, server)));
+        exchange(worker, link.ep(), false);
+    }
+    link.finish();
+}
+
+/* Long messages to a client go over all NICs. */
+void shares(Session &session)
+{
+    constexpr size_t kSize = 4 << 20, kCount = 12;
+    Link link(session, {});
+    Worker &worker = link.worker();
+    std::unique_ptr<Server>   server;
+    std::unique_ptr<Endpoint> ep;
+    if (session.active()) {
+        sockaddr_in address = learn_address(link);
+        ep = std::make_unique<Endpoint>(worker, reinterpret_cast<sockaddr *>(&address),
+                                        sizeof(address));
+    } else {
+        server = std::make_unique<Server>(worker);
+        tell_address(link, *server);
+        ep = std::make_unique<Endpoint>(worker, take_request(worker, *server));
+    }
+    auto move = [&] {
+        std::deque<Buffer>  buffers;
+        std::deque<Request> requests;
+        for (size_t i = 0; i < kCount; ++i) {
+            Buffer &buffer = buffers.emplace_back(kSize);
+            if (session.active()) {
+                buffer.write(mix(i));
+                requests.push_back(ep->send(buffer, 1000 + i));
+            } else {
+                requests.push_back(worker.receive(buffer, 1000 + i));
+            }
+        }
+        worker.finish_all(requests, "bulk data");
+        for (size_t i = 0; !session.active() && i < kCount; ++i) {
+            buffers[i].require(mix(i), "bulk data");
+        }
+    };
+    move(); /* the rates are known after the first few megabytes */
+    soon_right(link, session.active(), 6, move, [](const std::vector<uint64_t> &sent) {
+        require_shares(sent, 0.3, "bulk data");
+    });
+    ep->close(session.active());
     link.finish();
 }
 
@@ -119,6 +255,17 @@ std::vector<Case> listener_cases()
 {
     std::vector<Case> cases;
     for_engines(cases, "listener.refused", refused);
+    /* With the new engine of UCX 1.13 clients die of an assertion (proto_reconfig.c), with
+     * its own tcp as well. */
+    auto add = [&](const char *name, const std::function<void(Session &)> &both) {
+        cases.push_back({name, both, both,
+                         {{Side::Both, "UCX_SOCKADDR_TLS_PRIORITY", "fuselink"},
+                          {Side::Both, "UCX_PROTO_ENABLE", "n"}}});
+    };
+    add("listener.clients", [](Session &s) { clients(s, true); });
+    add("listener.plain", [](Session &s) { clients(s, false); });
+    add("listener.rejected", rejected);
+    add("listener.shares", shares);
     return cases;
 }
 

@@ -12,7 +12,8 @@ Endpoint::Endpoint(Worker &worker, const Bytes &address, bool watched)
     create(params, watched);
 }
 
-Endpoint::Endpoint(Worker &worker, const sockaddr *listener, unsigned length)
+Endpoint::Endpoint(Worker &worker, const sockaddr *listener, unsigned length,
+                   bool watched)
     : worker_(worker)
 {
     ucp_ep_params_t params{};
@@ -21,16 +22,16 @@ Endpoint::Endpoint(Worker &worker, const sockaddr *listener, unsigned length)
     params.flags            = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
     params.sockaddr.addr    = listener;
     params.sockaddr.addrlen = length;
-    create(params, true);
+    create(params, watched);
 }
 
-Endpoint::Endpoint(Worker &worker, ucp_conn_request_h client)
+Endpoint::Endpoint(Worker &worker, ucp_conn_request_h client, bool watched)
     : worker_(worker)
 {
     ucp_ep_params_t params{};
     params.field_mask   = UCP_EP_PARAM_FIELD_CONN_REQUEST;
     params.conn_request = client;
-    create(params, true);
+    create(params, watched);
 }
 
 void Endpoint::create(ucp_ep_params_t &params, bool watched)

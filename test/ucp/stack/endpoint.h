@@ -14,9 +14,10 @@ public:
     /** Takes over one that a message gave. */
     Endpoint(Worker &worker, ucp_ep_h ep) : worker_(worker), ep_(ep) {}
     /** To a client that a listener heard of. */
-    Endpoint(Worker &worker, ucp_conn_request_h client);
+    Endpoint(Worker &worker, ucp_conn_request_h client, bool watched = true);
     /** To a listener, from the client. */
-    Endpoint(Worker &worker, const sockaddr *listener, unsigned length);
+    Endpoint(Worker &worker, const sockaddr *listener, unsigned length,
+             bool watched = true);
     /** Closes it if that was not done. */
     ~Endpoint();
     Endpoint(const Endpoint &)            = delete;

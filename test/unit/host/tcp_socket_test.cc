@@ -8,6 +8,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <optional>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -240,6 +241,23 @@ TEST(TcpSocket, WhatIsNoConnection)
     EXPECT_FALSE(tcp_socket::look(server.fd(), state));
     EXPECT_FALSE(tcp_socket::addresses(unconnected, here, there));
     EXPECT_EQ(fcntl(file, F_GETFD), 0); /* still there */
+}
+
+TEST(TcpSocket, ASilenceHasALimit)
+{
+    Fd fd(socket(AF_INET, SOCK_STREAM, 0));
+    tcp_socket::limit_silence(fd, sched::Nanos::seconds(5));
+    auto is = [&](int level, int name) {
+        unsigned  value  = 0;
+        socklen_t length = sizeof(value);
+        EXPECT_EQ(getsockopt(fd, level, name, &value, &length), 0);
+        return value;
+    };
+    EXPECT_EQ(is(IPPROTO_TCP, TCP_USER_TIMEOUT), 5000u);
+    EXPECT_EQ(is(IPPROTO_TCP, TCP_KEEPIDLE), 1u);
+    EXPECT_EQ(is(IPPROTO_TCP, TCP_KEEPINTVL), 1u);
+    EXPECT_NE(is(SOL_SOCKET, SO_KEEPALIVE), 0u);
+    tcp_socket::limit_silence(-1, sched::Nanos::seconds(5)); /* no harm */
 }
 
 TEST(TcpSocket, BothSidesNameTheSameTwoEnds)

@@ -7,6 +7,7 @@
 
 #include "../config/config.h"
 #include "alias_component.h"
+#include "cm.h"
 #include "iface.h"
 #include "md.h"
 #include "version.h"
@@ -67,10 +68,24 @@ ucs_status_t component_rkey_ptr(uct_component_t *, uct_rkey_t, void *,
     return UCS_ERR_UNSUPPORTED;
 }
 
-ucs_status_t component_cm_open(uct_component_t *, uct_worker_h,
-                               const uct_cm_config_t *, uct_cm_h *)
+ucs_status_t no_cm(uct_component_t *, uct_worker_h, const uct_cm_config_t *, uct_cm_h *)
 {
     return UCS_ERR_UNSUPPORTED;
+}
+
+/* With the settings of the one that does the work. */
+void add_cm(uct_component_t &component)
+{
+    const uct_component_t *real = Cm::real_component();
+    if (real != nullptr) {
+        component.flags    |= UCT_COMPONENT_FLAG_CM;
+        component.cm_open   = Cm::open;
+        component.cm_config = real->cm_config;
+    } else {
+        component.cm_open          = no_cm;
+        component.cm_config.name   = "";
+        component.cm_config.prefix = "";
+    }
 }
 
 void component_vfs_init(uct_md_h)
@@ -113,7 +128,6 @@ bool registered_before()
     set_name(component.name);
     component.query_md_resources = query_md_resources;
     component.md_open            = Md::open;
-    component.cm_open            = component_cm_open;
     component.rkey_unpack        = component_rkey_unpack;
     component.rkey_ptr           = component_rkey_ptr;
     component.rkey_release       = component_rkey_release;
@@ -124,10 +138,9 @@ bool registered_before()
     component.md_config.prefix   = kConfigPrefix;
     component.md_config.table    = md_config_table;
     component.md_config.size     = sizeof(MdConfig);
-    component.cm_config.name     = ""; /* no connection manager */
-    component.cm_config.prefix   = "";
     component.md_vfs_init        = component_vfs_init;
     ucs_list_head_init(&component.tl_list);
+    add_cm(component);
 
     describe_transport(transport, query_devices, open_iface);
     uct_component_register(&component);

@@ -425,21 +425,25 @@ int RailsIface::is_reachable(const uct_iface_h tl_iface,
         }
         return 0;
     }
-    /* Peers of this node are reached by device `node`, this process by
-     * `self`; offering both would make UCP stripe over them. */
-    if (peer.node == own.node) {
-        return 0;
-    }
+    const bool is_near = peer.node == own.node;
     if (iface_addr == nullptr) {
-        return 1;
+        return !is_near;
     }
-    /* UCX takes another transport then, if it has one. */
     wire::RailTable table;
     const Turns::Own turn(iface.engine().turns());
     auto *bytes = reinterpret_cast<const uint8_t *>(iface_addr);
-    return wire::unpack_iface_address({bytes, wire::kMaxIfaceAddress},
-                                      table) &&
-           iface.engine().reaches(table);
+    if (!wire::unpack_iface_address({bytes, wire::kMaxIfaceAddress}, table)) {
+        return 0;
+    }
+    /* Peers of this node are reached by device `node`, this process by
+     * `self`; offering both would make UCP stripe over them. But who came by
+     * socket address (see Cm) is here already, and stays: its endpoint has no other
+     * way where failures are to be reported. */
+    if (is_near && !iface.engine().peers().has(table.uuid)) {
+        return 0;
+    }
+    /* UCX takes another transport then, if it has one. */
+    return iface.engine().reaches(table);
 }
 
 ucs_status_t RailsIface::flush(uct_iface_h iface, unsigned,

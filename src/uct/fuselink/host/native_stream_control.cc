@@ -9,6 +9,7 @@
 /* The one place that knows how UCX's tcp keeps its sockets. */
 extern "C" {
 #include <uct/tcp/tcp.h>
+#include <uct/tcp/tcp_sockcm_ep.h>
 }
 
 namespace fuselink {
@@ -82,6 +83,11 @@ unsigned NativeStreamControl::end_from(uct_iface *iface, const SocketAddress &fa
 bool NativeStreamControl::discard(uct_ep *ep)
 {
     return tcp_socket::discard(socket_of(ep));
+}
+
+int socket_of_cm(uct_ep *ep)
+{
+    return ucs_derived_of(ep, uct_tcp_sockcm_ep_t)->fd;
 }
 
 } // namespace fuselink

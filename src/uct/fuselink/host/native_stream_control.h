@@ -20,6 +20,9 @@ public:
     bool discard(uct_ep *ep) override;
 };
 
+/** The socket of an endpoint of the connection manager of UCX's tcp. */
+int socket_of_cm(uct_ep *ep);
+
 } // namespace fuselink
 
 #endif

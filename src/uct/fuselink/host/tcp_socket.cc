@@ -144,6 +144,17 @@ void bound(int fd, sched::Bytes bytes)
     }
 }
 
+void limit_silence(int fd, sched::Nanos limit)
+{
+    /* The kernel asks each second where nothing is under way, and goes by the limit for both. */
+    const int  often = 1, on = 1;
+    const auto millis = static_cast<unsigned>(limit.count() / 1'000'000);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &often, sizeof(often));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &often, sizeof(often));
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &millis, sizeof(millis));
+}
+
 bool addresses(int fd, SocketAddress &here, SocketAddress &there)
 {
     sockaddr_storage own{}, other{};

@@ -22,6 +22,10 @@ bool from_kernel(const sockaddr_storage &from, SocketAddress &to);
 /** As StreamControl::bound(). */
 void bound(int fd, sched::Bytes bytes);
 
+/** A connection over which nothing is heard of the other kernel for so long ends with an
+ *  error, whether this side has something to send or not. From a second on. */
+void limit_silence(int fd, sched::Nanos limit);
+
 /** Also of a connection that the other side has reset or closed. False if it never
  *  was one, or after end(). */
 bool addresses(int fd, SocketAddress &here, SocketAddress &there);
