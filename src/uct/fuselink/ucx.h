@@ -21,6 +21,7 @@ extern "C" {
 #include <ucs/async/async.h>
 #include <ucs/config/parser.h>
 #include <ucs/debug/log.h>
+#include <ucs/sys/sock.h>
 #include <ucs/sys/string.h>
 #include <ucs/sys/sys.h>
 #include <ucs/sys/uid.h>

@@ -243,6 +243,20 @@ TEST(TcpSocket, WhatIsNoConnection)
     EXPECT_EQ(fcntl(file, F_GETFD), 0); /* still there */
 }
 
+TEST(TcpSocket, SeesWhereThisProcessListens)
+{
+    Fd               fd(socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_storage address = loopback(AF_INET);
+    socklen_t        length  = sizeof(address);
+    ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof(sockaddr_in)), 0);
+    ASSERT_EQ(getsockname(fd, reinterpret_cast<sockaddr *>(&address), &length), 0);
+    const uint16_t port = ntohs(reinterpret_cast<sockaddr_in &>(address).sin_port);
+    EXPECT_FALSE(tcp_socket::listens_here(port)); /* yet */
+    ASSERT_EQ(listen(fd, 1), 0);
+    EXPECT_TRUE(tcp_socket::listens_here(port));
+    EXPECT_FALSE(tcp_socket::listens_here(static_cast<uint16_t>(port ^ 1)));
+}
+
 TEST(TcpSocket, ASilenceHasALimit)
 {
     Fd fd(socket(AF_INET, SOCK_STREAM, 0));

@@ -1,12 +1,13 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "cm.h"
 
+#include "../wire/cm_data.h"
 #include "cm_ep.h"
 #include "cm_listener.h"
 #include "md.h"
 
+#include <algorithm>
 #include <cstring>
-#include <memory>
 
 namespace fuselink {
 namespace {
@@ -15,26 +16,11 @@ namespace {
  * other one, for RDMA, has room for 56. */
 constexpr const char *kRealComponent = "tcp";
 
-/* All of our peers. */
-constexpr wire::DeviceAddress kRailsBySocket = {
-    wire::kDeviceMagic, wire::kProtocolVersion,
-    static_cast<uint8_t>(wire::DeviceKind::Rails), 0, 0};
-
 } // namespace
 
 void name_rails(char (&device)[UCT_DEVICE_NAME_MAX])
 {
     ucs_snprintf_zero(device, sizeof(device), "%s", kRailsDevice);
-}
-
-uct_cm_remote_data_t with_rails(const uct_cm_remote_data_t &data)
-{
-    uct_cm_remote_data_t result = data;
-    if (data.field_mask & UCT_CM_REMOTE_DATA_FIELD_DEV_ADDR) {
-        result.dev_addr = reinterpret_cast<const uct_device_addr_t *>(&kRailsBySocket);
-        result.dev_addr_length = sizeof(kRailsBySocket);
-    }
-    return result;
 }
 
 uct_component_t *Cm::real_component()
@@ -94,7 +80,11 @@ void Cm::close(uct_cm_h cm)
 
 ucs_status_t Cm::query(uct_cm_h cm, uct_cm_attr_t *attr)
 {
-    return uct_cm_query(from(cm).real_, attr);
+    ucs_status_t status = uct_cm_query(from(cm).real_, attr);
+    if (status == UCS_OK && (attr->field_mask & UCT_CM_ATTR_FIELD_MAX_CONN_PRIV)) {
+        attr->max_conn_priv -= std::min(attr->max_conn_priv, sizeof(wire::CmTrailer));
+    }
+    return status;
 }
 
 uct_cm_ops_t Cm::ops_table()

@@ -3,7 +3,6 @@
 #define FUSELINK_EDGE_CM_H
 
 #include "../ucx.h"
-#include "../wire/address.h"
 
 namespace fuselink {
 
@@ -12,8 +11,9 @@ namespace fuselink {
  *
  * UCX's own for TCP does all the work, and what goes over the wire is its own. But it says
  * that a connection came over device `eth0`, say, where UCP then looks for transports, and
- * with which it reaches the peer. This one says the same of device `rails`; all NICs follow
- * from the peer's address, which UCP sends along.
+ * with which it reaches the peer. This one says the same of device `rails`, under an address
+ * that names no node (CmRemote); all NICs follow from the address of the interface, which UCP
+ * sends along. Behind that go a few bytes of our own (wire/cm_data.h), for the version.
  *
  * Called from UCP's threads and from the asynchronous one, which that blocks for it.
  */
@@ -49,10 +49,6 @@ private:
 
 /** Replaces the name of a NIC, in what users are told, by that of our device. */
 void name_rails(char (&device)[UCT_DEVICE_NAME_MAX]);
-
-/** What UCX's own says of the peer, with the address of our device there. That is the same
- *  of every peer: it names no node, so that one on this node is reached by its rails, too. */
-uct_cm_remote_data_t with_rails(const uct_cm_remote_data_t &data);
 
 } // namespace fuselink
 

@@ -3,9 +3,14 @@
 
 #include "../host/native_stream_control.h"
 #include "../host/tcp_socket.h"
+#include "../wire/cm_data.h"
 #include "cm.h"
+#include "cm_remote.h"
 #include "iface.h"
 #include "internal_ops.h"
+
+#include <cstring>
+#include <vector>
 
 namespace fuselink {
 namespace {
@@ -14,6 +19,11 @@ namespace {
  * connection alone; while data go over the others. If that NIC has died meanwhile, kernels try
  * for a quarter of an hour. A peer that is stopped has a kernel that answers. */
 constexpr sched::Nanos kLastWord = sched::Nanos::seconds(5);
+
+std::vector<uint8_t> with_trailer(const void *data, size_t length)
+{
+    return wire::with_cm_trailer({static_cast<const uint8_t *>(data), length});
+}
 
 /* UCX's own refuses a callback that is announced and missing. */
 template <typename Callback>
@@ -62,7 +72,21 @@ ucs_status_t CmEp::init(const uct_ep_params_t &params)
             on_notify);
     replace(params, UCT_EP_PARAM_FIELD_SOCKADDR_DISCONNECT_CB, passed.disconnect_cb,
             on_disconnect);
-    return uct_ep_create(&passed, &real_);
+    std::vector<uint8_t> data;
+    if (ucs_test_all_flags(params.field_mask,
+                           UCT_EP_PARAM_FIELD_PRIV_DATA |
+                               UCT_EP_PARAM_FIELD_PRIV_DATA_LENGTH)) {
+        data = with_trailer(params.private_data, params.private_data_length);
+        passed.private_data        = data.data();
+        passed.private_data_length = data.size();
+    }
+    /* UCX's own may name an endpoint that it then destroys. */
+    uct_ep_h real = nullptr;
+    status        = uct_ep_create(&passed, &real);
+    if (status == UCS_OK) {
+        real_ = real;
+    }
+    return status;
 }
 
 CmEp::~CmEp()
@@ -75,13 +99,35 @@ CmEp::~CmEp()
     }
 }
 
+ucs_status_t CmEp::connect(uct_ep_h ep, const uct_ep_connect_params_t *params)
+{
+    const void *data   = nullptr;
+    size_t      length = 0;
+    uct_ep_connect_params_get(params, &data, &length);
+
+    const std::vector<uint8_t> own    = with_trailer(data, length);
+    uct_ep_connect_params_t    passed = {};
+    passed.field_mask          = UCT_EP_CONNECT_PARAM_FIELD_PRIVATE_DATA |
+                        UCT_EP_CONNECT_PARAM_FIELD_PRIVATE_DATA_LENGTH;
+    passed.private_data        = own.data();
+    passed.private_data_length = own.size();
+    return uct_ep_connect(real(ep), &passed);
+}
+
 ssize_t CmEp::on_pack(void *arg, const uct_cm_ep_priv_data_pack_args_t *args, void *data)
 {
     const CmEp &ep = *static_cast<CmEp *>(arg);
 
     uct_cm_ep_priv_data_pack_args_t passed = *args;
     name_rails(passed.dev_name);
-    return ep.user_.sockaddr_pack_cb(ep.user_.user_data, &passed, data);
+    const ssize_t length = ep.user_.sockaddr_pack_cb(ep.user_.user_data, &passed, data);
+    if (length < 0) {
+        return length;
+    }
+    /* There is room for it, as the user knows Cm::query(). */
+    const wire::CmTrailer trailer = wire::cm_trailer();
+    memcpy(static_cast<uint8_t *>(data) + length, &trailer, sizeof(trailer));
+    return length + static_cast<ssize_t>(sizeof(trailer));
 }
 
 ucs_status_t CmEp::on_resolve(void *arg, const uct_cm_ep_resolve_args_t *args)
@@ -97,11 +143,14 @@ void CmEp::on_connect(uct_ep_h, void *arg, const uct_cm_ep_client_connect_args_t
 {
     CmEp &ep = *static_cast<CmEp *>(arg);
 
+    const CmRemote                  remote(*args->remote_data);
     uct_cm_ep_client_connect_args_t passed = *args;
-    uct_cm_remote_data_t            data   = {};
-    if (args->field_mask & UCT_CM_EP_CLIENT_CONNECT_ARGS_FIELD_REMOTE_DATA) {
-        data               = with_rails(*args->remote_data);
-        passed.remote_data = &data;
+    passed.remote_data                     = remote.get();
+    if (remote.other_version() != 0) {
+        ucs_warn("fuselink: a server speaks protocol version %d, this process %d: not "
+                 "connected; use one fuselink everywhere",
+                 remote.other_version(), wire::kProtocolVersion);
+        passed.status = UCS_ERR_UNREACHABLE;
     }
     ep.user_.sockaddr_cb_client(&ep.super, ep.user_.user_data, &passed);
 }
@@ -121,12 +170,13 @@ void CmEp::on_disconnect(uct_ep_h, void *arg)
 uct_iface_ops_t CmEp::ops_table()
 {
     uct_iface_ops_t ops   = unsupported_ops();
-    ops.ep_connect        = [](uct_ep_h ep, const uct_ep_connect_params_t *params) {
-        return uct_ep_connect(real(ep), params);
-    };
+    ops.ep_connect        = connect;
     ops.ep_disconnect     = [](uct_ep_h ep, unsigned flags) {
-        tcp_socket::limit_silence(socket_of_cm(real(ep)), kLastWord);
-        return uct_ep_disconnect(real(ep), flags);
+        ucs_status_t status = uct_ep_disconnect(real(ep), flags);
+        if (status == UCS_OK) {
+            tcp_socket::limit_silence(socket_of_cm(real(ep)), kLastWord);
+        }
+        return status;
     };
     ops.cm_ep_conn_notify = [](uct_ep_h ep) {
         return uct_cm_client_ep_conn_notify(real(ep));

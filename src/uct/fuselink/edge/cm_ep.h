@@ -29,6 +29,8 @@ private:
     }
     static uct_ep_h real(uct_ep_h ep) { return from(ep).real_; }
 
+    static ucs_status_t connect(uct_ep_h ep, const uct_ep_connect_params_t *params);
+
     /* What UCX's own calls; `arg` is this endpoint. Its user may destroy it meanwhile. */
     static ssize_t on_pack(void *arg, const uct_cm_ep_priv_data_pack_args_t *args,
                            void *data);

@@ -29,6 +29,8 @@ private:
     const uct_cm_listener_conn_request_callback_t user_;
     void *const                                   user_arg_;
     uct_listener_h                                real_ = nullptr;
+    uint16_t                                      port_ = 0;
+    bool                                          said_version_ = false;
 };
 
 } // namespace fuselink

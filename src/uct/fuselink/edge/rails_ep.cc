@@ -5,6 +5,8 @@
 #include "md.h"
 #include "rails_iface.h"
 
+#include <cstring>
+
 namespace fuselink {
 
 ucs_status_t RailsEp::create(const uct_ep_params_t *params, uct_ep_h *ep_p)
@@ -19,6 +21,10 @@ ucs_status_t RailsEp::create(const uct_ep_params_t *params, uct_ep_h *ep_p)
         return UCS_ERR_INVALID_ADDR;
     }
     const Turns::Own turn(iface.engine().turns());
+    if (table.uuid == iface.engine().table().uuid) {
+        ucs_diag("fuselink: a client of a listener of its own worker: not connected");
+        return UCS_ERR_UNREACHABLE;
+    }
     Peer *peer;
     ucs_status_t status = iface.engine().connect(table, peer);
     if (status != UCS_OK) {
@@ -34,6 +40,12 @@ ucs_status_t RailsEp::create(const uct_ep_params_t *params, uct_ep_h *ep_p)
     ep->turns_   = &iface.engine().turns();
     ep->user_.ep = &ep->super;
     peer->attach(ep->user_);
+    wire::DeviceAddress device;
+    memcpy(&device, params->dev_addr, sizeof(device));
+    if (device.node == wire::kAnyNode || iface.met().has(table.uuid)) {
+        ep->met_ = &iface.met();
+        ep->met_->add(table.uuid);
+    }
     *ep_p = &ep->super;
     return UCS_OK;
 }
@@ -42,6 +54,9 @@ void RailsEp::destroy(uct_ep_h tl_ep)
 {
     RailsEp         &ep = from(tl_ep);
     const Turns::Own turn(*ep.turns_);
+    if (ep.met_ != nullptr) {
+        ep.met_->remove(ep.peer_->uuid());
+    }
     ep.peer_->detach(ep.user_);
     cleanup_base_ep(&ep);
     delete &ep;

@@ -5,6 +5,7 @@
 #include "../engine/turns.h"
 #include "../peer/peer.h"
 #include "../ucx.h"
+#include "met_by_socket.h"
 
 namespace fuselink {
 
@@ -37,9 +38,10 @@ private:
     static void         destroy(uct_ep_h ep);
     static ucs_status_t flush(uct_ep_h ep, unsigned flags, uct_completion_t *comp);
 
-    Peer    *peer_  = nullptr;
-    Turns   *turns_ = nullptr;
-    PeerUser user_;
+    Peer        *peer_  = nullptr;
+    Turns       *turns_ = nullptr;
+    MetBySocket *met_   = nullptr; /* if it counts there */
+    PeerUser     user_;
 };
 
 } // namespace fuselink

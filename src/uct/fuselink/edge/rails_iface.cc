@@ -437,9 +437,9 @@ int RailsIface::is_reachable(const uct_iface_h tl_iface,
     }
     /* Peers of this node are reached by device `node`, this process by
      * `self`; offering both would make UCP stripe over them. But who came by
-     * socket address (see Cm) is here already, and stays: its endpoint has no other
-     * way where failures are to be reported. */
-    if (is_near && !iface.engine().peers().has(table.uuid)) {
+     * socket address (see Cm) is reached already, and stays so: its endpoint has no
+     * other way where failures are to be reported. */
+    if (is_near && !iface.met_.has(table.uuid)) {
         return 0;
     }
     /* UCX takes another transport then, if it has one. */

@@ -5,6 +5,7 @@
 #include "../engine/engine.h"
 #include "../ucx.h"
 #include "../wire/address.h"
+#include "met_by_socket.h"
 
 #include <memory>
 
@@ -33,7 +34,8 @@ public:
             reinterpret_cast<uct_base_iface_t *>(iface));
     }
 
-    Engine &engine() { return *engine_; }
+    Engine      &engine() { return *engine_; }
+    MetBySocket &met() { return met_; }
 
 private:
     RailsIface() = default;
@@ -63,6 +65,7 @@ private:
 
     bool                    base_ready_   = false;
     bool                    said_version_ = false;
+    MetBySocket             met_;
     wire::DeviceAddress     device_address_{};
     std::unique_ptr<Engine> engine_;
 };

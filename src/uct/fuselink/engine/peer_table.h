@@ -65,9 +65,6 @@ public:
     Peer *find_session(uint64_t uuid, uint32_t session) const;
     Peer *find(uint32_t session) const override;
 
-    /** There is a connection to this peer. */
-    bool has(uint64_t uuid) const { return peers_.contains(uuid); }
-
     /** Those that have not failed, or whose failure is new, */
     const Peers &peers() const { return peers_; }
     /** and which of them do not rest. */

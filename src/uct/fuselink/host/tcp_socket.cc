@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -153,6 +154,25 @@ void limit_silence(int fd, sched::Nanos limit)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &often, sizeof(often));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &often, sizeof(often));
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &millis, sizeof(millis));
+}
+
+bool listens_here(uint16_t port)
+{
+    std::error_code error;
+    for (const auto &entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
+        const std::string name = entry.path().filename();
+        int               fd = -1, listens = 0;
+        sockaddr_storage  own{};
+        SocketAddress     address;
+        socklen_t         length = sizeof(listens), own_length = sizeof(own);
+        std::from_chars(name.data(), name.data() + name.size(), fd);
+        if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0 &&
+            getsockname(fd, reinterpret_cast<sockaddr *>(&own), &own_length) == 0 &&
+            from_kernel(own, address) && address.port == port) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool addresses(int fd, SocketAddress &here, SocketAddress &there)

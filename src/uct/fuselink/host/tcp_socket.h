@@ -26,6 +26,10 @@ void bound(int fd, sched::Bytes bytes);
  *  error, whether this side has something to send or not. From a second on. */
 void limit_silence(int fd, sched::Nanos limit);
 
+/** This process listens at that port, at whatever address. A system call or two for each of
+ *  its descriptors. */
+bool listens_here(uint16_t port);
+
 /** Also of a connection that the other side has reset or closed. False if it never
  *  was one, or after end(). */
 bool addresses(int fd, SocketAddress &here, SocketAddress &there);

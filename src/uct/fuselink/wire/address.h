@@ -50,6 +50,9 @@ static_assert(sizeof(DeviceAddress) <= kMaxDeviceAddress);
 
 inline constexpr uint8_t kDeviceMagic = 0xf5;
 
+/* Node of a peer that is known by socket address alone, which says nothing of that. */
+inline constexpr uint64_t kAnyNode = 0;
+
 /* An IPv4 or IPv6 address without port; family 0 means none. */
 struct NetAddress {
     uint8_t                 family = 0; /* 4 or 6 */
