@@ -102,6 +102,7 @@ void Engine::note_carrier()
             changed.push_back(rail.get());
         }
     }
+    rails_.forget_routes(); /* the kernel has others now */
     const uint16_t down = rails_.without_link();
     const bool none = static_cast<size_t>(std::popcount(down)) ==
                       rails_.list().size();

@@ -243,19 +243,6 @@ wire::RailRecord Rail::record() const
     return record;
 }
 
-Rail::Route Rail::route_to(Network &network, const wire::RailRecord &remote,
-                           uint64_t own, uint64_t peer)
-{
-    Route route;
-    if (remote.net.family != 0) {
-        route.ifindex  = network.route_ifindex(remote.net.family,
-                                                remote.net.bytes);
-        route.loopback = network.is_loopback(route.ifindex);
-        route.astray   = route.loopback && !wire::same_network(own, peer);
-    }
-    return route;
-}
-
 bool Rail::speaks_with(const wire::RailRecord &remote) const
 {
     return remote.tl_hash == wire::hash_name(control_->tl().c_str()) &&

@@ -81,22 +81,18 @@ public:
     wire::RailRecord record() const;
 
     /** How the kernel gets to a rail of a peer; the same for all of our
-     *  rails, and costs a system call or two to find out. */
+     *  rails: Rails::route_to(). */
     struct Route {
         int  ifindex = 0;      /* 0: unknown, or no IP address is involved */
         bool loopback = false; /* does not leave this network namespace */
         bool astray = false;   /* but should: the address is also ours */
     };
-    /** `own` and `peer` are the interfaces' identities. */
-    static Route route_to(Network &network, const wire::RailRecord &remote,
-                          uint64_t own, uint64_t peer);
-
     /** Is the peer's rail of our transport, with an address that this rail
      *  can be given? */
     bool speaks_with(const wire::RailRecord &remote) const;
 
     /** Can bulk data go from here to the peer's rail? `route` is
-     *  route_to() of it. */
+     *  Rails::route_to() of it. */
     bool reaches(const wire::RailRecord &remote, const Route &route) const;
 
     unsigned qps = 0; /* endpoints by_ep() that exist */

@@ -284,11 +284,22 @@ size_t Rails::max_put_bcopy() const
     return max_message() - sizeof(wire::PutData);
 }
 
+Rail::Route Rails::route_to(const wire::RailRecord &remote, uint64_t peer) const
+{
+    Rail::Route route;
+    if (remote.net.family != 0) {
+        const Routes::Way way = routes_.to(remote.net, host_.network(), host_.now());
+        route.ifindex         = way.ifindex;
+        route.loopback        = way.loopback;
+        route.astray          = way.loopback && !wire::same_network(uuid(), peer);
+    }
+    return route;
+}
+
 bool Rails::reaches(const wire::RailTable &address) const
 {
     for (const auto &remote : address.rails) {
-        if (Rail::route_to(host_.network(), remote, uuid(), address.uuid)
-                .astray) {
+        if (route_to(remote, address.uuid).astray) {
             continue;
         }
         for (const auto &rail : rails_) {

@@ -11,6 +11,7 @@
 #include "left_out.h"
 #include "poller.h"
 #include "rail.h"
+#include "routes.h"
 #include "wires.h"
 
 #include <functional>
@@ -78,6 +79,12 @@ public:
     /** The longest put that goes as a message, bytes. */
     size_t max_put_bcopy() const;
 
+    /** How the kernel gets to a rail of the interface `peer`. Some ten system calls, unless
+     *  that was asked just now. */
+    Rail::Route route_to(const wire::RailRecord &remote, uint64_t peer) const;
+    /** A link of this host has changed. */
+    void forget_routes() { routes_.forget(); }
+
     /** True if some rail can carry messages to a peer with this address. */
     bool reaches(const wire::RailTable &address) const;
 
@@ -109,6 +116,7 @@ private:
     std::function<ucs_status_t(Rail &)> prepare_;
     List             rails_;
     Wires            wires_;
+    mutable Routes   routes_; /* remembers */
     wire::RailTable  table_;
     LeftOuts         left_out_;
     std::string      unlocked_; /* left out for lack of locked memory */

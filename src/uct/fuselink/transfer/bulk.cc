@@ -7,7 +7,7 @@ BulkSender::BulkSender(Connection &connection, Endpoints &endpoints,
                        TransferOwner &owner, KeySource &keys,
                        const RxPaths &rx, const BulkContext &context)
     : connection_(connection), host_(context.host),
-      paths_(connection, endpoints, context.rails, context.host,
+      paths_(connection, endpoints, context.rails,
              {context.host, context.loads, context.room}),
       slots_(connection, keys),
       loop_(connection, owner, context.poller, context.room, paths_, memory_,

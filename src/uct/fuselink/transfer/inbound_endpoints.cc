@@ -25,8 +25,7 @@ const Rail *InboundEndpoints::rail_for(const wire::RailAddr    &message,
     }
     const Rail &rail = *rails_.list()[message.rail];
     if (!rail.traits().stream ||
-        !rail.reaches(*it, Rail::route_to(host_.network(), *it, rails_.uuid(),
-                                          theirs_.uuid))) {
+        !rail.reaches(*it, rails_.route_to(*it, theirs_.uuid))) {
         ucs_debug("fuselink: endpoint address for rails that are no path");
         return nullptr;
     }

@@ -28,10 +28,10 @@ public:
     /** All outlive this. `theirs`: the peer's rails.
      *  @param connect_ep this process connects so, too */
     InboundEndpoints(Connection &connection, Endpoints &endpoints,
-                     const Rails &rails, Host &host,
-                     const wire::RailTable &theirs, bool connect_ep)
+                     const Rails &rails, const wire::RailTable &theirs,
+                     bool connect_ep)
         : connection_(connection), endpoints_(endpoints), rails_(rails),
-          host_(host), theirs_(theirs), connect_ep_(connect_ep)
+          theirs_(theirs), connect_ep_(connect_ep)
     {
     }
     ~InboundEndpoints() { close(); }
@@ -73,7 +73,6 @@ private:
     Connection            &connection_;
     Endpoints             &endpoints_;
     const Rails           &rails_;
-    Host                  &host_;
     const wire::RailTable &theirs_;
     const bool             connect_ep_;
     Inbounds               inbound_;

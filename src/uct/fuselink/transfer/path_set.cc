@@ -24,7 +24,7 @@ size_t PathSet::set_table(const wire::RailTable &table)
 
 Rail::Route PathSet::route_to(const wire::RailRecord &remote) const
 {
-    return Rail::route_to(host_.network(), remote, rails_.uuid(), table_.uuid);
+    return rails_.route_to(remote, table_.uuid);
 }
 
 void PathSet::add_routed(const wire::RailRecord &remote)

@@ -27,9 +27,9 @@ public:
 
     /** All outlive this. */
     PathSet(Connection &connection, Endpoints &endpoints, const Rails &rails,
-            Host &host, const Path::Books &books)
+            const Path::Books &books)
         : connection_(connection), endpoints_(endpoints), rails_(rails),
-          host_(host), books_(books)
+          books_(books)
     {
     }
     PathSet(const PathSet &)            = delete;
@@ -130,7 +130,6 @@ private:
     Connection       &connection_;
     Endpoints        &endpoints_;
     const Rails      &rails_;
-    Host             &host_;
     const Path::Books books_;
     List              paths_;
     wire::RailTable   table_; /* of the peer */

@@ -36,7 +36,7 @@ public:
         : connection_(connection), endpoints_(endpoints), paths_(paths),
           recovery_(recovery), room_(room), host_(host), pump_(pump),
           connect_ep_(connect_ep),
-          inbound_(connection, endpoints, rails, host, paths.table(),
+          inbound_(connection, endpoints, rails, paths.table(),
                    connect_ep)
     {
     }

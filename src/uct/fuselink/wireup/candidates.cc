@@ -48,8 +48,7 @@ void Candidates::add(const wire::RailTable &theirs)
 
 Rail *Candidates::best_own(const wire::RailRecord &remote, bool own_route) const
 {
-    const Rail::Route route = Rail::route_to(network_, remote, rails_.uuid(),
-                                             peer_);
+    const Rail::Route route = rails_.route_to(remote, peer_);
     Rail *best = nullptr;
     for (const auto &rail : rails_.list()) {
         bool fits = own_route ? rail->traits().routed_by_ip &&

@@ -2,7 +2,6 @@
 #ifndef FUSELINK_WIREUP_CANDIDATES_H
 #define FUSELINK_WIREUP_CANDIDATES_H
 
-#include "../host/network.h"
 #include "../rail/rails.h"
 #include "../wire/address.h"
 #include "candidate_order.h"
@@ -33,10 +32,7 @@ public:
     };
 
     /** For hellos to the interface `peer`. */
-    Candidates(const Rails &rails, Network &network, uint64_t peer)
-        : rails_(rails), network_(network), peer_(peer)
-    {
-    }
+    Candidates(const Rails &rails, uint64_t peer) : rails_(rails), peer_(peer) {}
     Candidates(const Candidates &)            = delete;
     Candidates &operator=(const Candidates &) = delete;
 
@@ -61,7 +57,6 @@ private:
     Rail *best_own(const wire::RailRecord &remote, bool own_route) const;
 
     const Rails           &rails_;
-    Network               &network_;
     const uint64_t         peer_;
     std::vector<Candidate> candidates_;
     CandidateOrder         order_; /* of the same, by their numbers */

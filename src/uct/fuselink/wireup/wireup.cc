@@ -20,7 +20,7 @@ Wireup::Wireup(Connection &conn, Endpoints &endpoints, ControlChannel &channel,
                ConnectTimer &timer)
     : conn_(conn), endpoints_(endpoints), channel_(channel), order_(order),
       bulk_(bulk), rails_(rails), host_(host), timer_(timer),
-      candidates_(rails, host.network(), conn.uuid()),
+      candidates_(rails, conn.uuid()),
       fallbacks_(conn, endpoints), search_(candidates_, fallbacks_, host),
       lane_(conn, channel, endpoints, rails, bulk.table())
 {
