@@ -121,6 +121,17 @@ ucp_conn_request_h take_request(Worker &worker, Server &server)
     return request;
 }
 
+/* A client that hears that within so many seconds; its worker can do all else. */
+void hear(Link &link, ucs_status_t expected, const char *what, double seconds)
+{
+    Worker &worker = link.worker();
+    Endpoint ep(worker, learn_address(link));
+    worker.until([&] { return ep.errors() != 0; }, what, seconds);
+    REQUIRE(ep.error() == expected, "the client heard '%s'", ucs_status_string(ep.error()));
+    ep.close(true);
+    exchange(worker, link.ep(), true);
+}
+
 /* With UCX's own connection manager a client hears soon that it cannot, and its worker can
  * do all else. */
 void refused(Session &session)
@@ -128,14 +139,7 @@ void refused(Session &session)
     Link link(session, {});
     Worker &worker = link.worker();
     if (session.active()) {
-        sockaddr_in server = learn_address(link);
-        Endpoint ep(worker, reinterpret_cast<sockaddr *>(&server),
-                    sizeof(server));
-        worker.until([&] { return ep.errors() != 0; }, "the refusal", 5);
-        REQUIRE(ep.error() == UCS_ERR_UNREACHABLE, "the client heard '%s'",
-                ucs_status_string(ep.error()));
-        ep.close(true);
-        exchange(worker, link.ep(), true);
+        hear(link, UCS_ERR_UNREACHABLE, "the refusal", 5);
     } else {
         Server server(worker);
         tell_address(link, server);
@@ -164,8 +168,7 @@ void clients(Session &session, bool watched)
         std::deque<Endpoint> eps;
         for (unsigned i = 0; i < kClients; ++i) {
             if (session.active()) {
-                eps.emplace_back(worker, reinterpret_cast<sockaddr *>(&address),
-                                 sizeof(address), watched);
+                eps.emplace_back(worker, address, watched);
             } else {
                 eps.emplace_back(worker, take_request(worker, *server), watched);
             }
@@ -193,13 +196,7 @@ void rejected(Session &session)
     Link link(session, {});
     Worker &worker = link.worker();
     if (session.active()) {
-        sockaddr_in address = learn_address(link);
-        Endpoint ep(worker, reinterpret_cast<sockaddr *>(&address), sizeof(address));
-        worker.until([&] { return ep.errors() != 0; }, "the rejection", 10);
-        REQUIRE(ep.error() == UCS_ERR_REJECTED, "the client heard '%s'",
-                ucs_status_string(ep.error()));
-        ep.close(true);
-        exchange(worker, link.ep(), true);
+        hear(link, UCS_ERR_REJECTED, "the rejection", 10);
     } else {
         Server server(worker);
         tell_address(link, server);
@@ -216,7 +213,7 @@ void own_client(Session &)
     Worker  worker(context);
     Server  server(worker);
     const sockaddr_in address = server.address();
-    Endpoint client(worker, reinterpret_cast<const sockaddr *>(&address), sizeof(address));
+    Endpoint client(worker, address);
     const ucp_conn_request_h request = take_request(worker, server);
     ucp_ep_params_t params{};
     params.field_mask   = UCP_EP_PARAM_FIELD_CONN_REQUEST;
@@ -278,8 +275,7 @@ void shares(Session &session)
     std::unique_ptr<Endpoint> ep;
     if (session.active()) {
         sockaddr_in address = learn_address(link);
-        ep = std::make_unique<Endpoint>(worker, reinterpret_cast<sockaddr *>(&address),
-                                        sizeof(address));
+        ep = std::make_unique<Endpoint>(worker, address);
     } else {
         server = std::make_unique<Server>(worker);
         tell_address(link, *server);

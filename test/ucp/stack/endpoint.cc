@@ -12,16 +12,15 @@ Endpoint::Endpoint(Worker &worker, const Bytes &address, bool watched)
     create(params, watched);
 }
 
-Endpoint::Endpoint(Worker &worker, const sockaddr *listener, unsigned length,
-                   bool watched)
+Endpoint::Endpoint(Worker &worker, const sockaddr_in &listener, bool watched)
     : worker_(worker)
 {
     ucp_ep_params_t params{};
     params.field_mask = UCP_EP_PARAM_FIELD_FLAGS |
                         UCP_EP_PARAM_FIELD_SOCK_ADDR;
     params.flags            = UCP_EP_PARAMS_FLAGS_CLIENT_SERVER;
-    params.sockaddr.addr    = listener;
-    params.sockaddr.addrlen = length;
+    params.sockaddr.addr    = reinterpret_cast<const sockaddr *>(&listener);
+    params.sockaddr.addrlen = sizeof(listener);
     create(params, watched);
 }
 

@@ -4,6 +4,8 @@
 
 #include "memory.h"
 
+#include <netinet/in.h>
+
 namespace fltest {
 
 /** A UCP endpoint. */
@@ -16,8 +18,7 @@ public:
     /** To a client that a listener heard of. */
     Endpoint(Worker &worker, ucp_conn_request_h client, bool watched = true);
     /** To a listener, from the client. */
-    Endpoint(Worker &worker, const sockaddr *listener, unsigned length,
-             bool watched = true);
+    Endpoint(Worker &worker, const sockaddr_in &listener, bool watched = true);
     /** Closes it if that was not done. */
     ~Endpoint();
     Endpoint(const Endpoint &)            = delete;

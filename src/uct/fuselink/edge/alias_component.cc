@@ -124,13 +124,7 @@ void register_alias(AliasComponent &alias)
 
 uct_component_h AliasComponent::real() const
 {
-    uct_component_t *one;
-    ucs_list_for_each(one, &uct_components_list, list) {
-        if (strcmp(one->name, real_name) == 0) {
-            return one;
-        }
-    }
-    return nullptr;
+    return find_component(real_name);
 }
 
 void register_aliases()

@@ -4,10 +4,10 @@
 #include "../wire/cm_data.h"
 #include "cm_ep.h"
 #include "cm_listener.h"
+#include "component.h"
 #include "md.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace fuselink {
 namespace {
@@ -25,13 +25,8 @@ void name_rails(char (&device)[UCT_DEVICE_NAME_MAX])
 
 uct_component_t *Cm::real_component()
 {
-    uct_component_t *one;
-    ucs_list_for_each(one, &uct_components_list, list) {
-        if (strcmp(one->name, kRealComponent) == 0) {
-            return (one->flags & UCT_COMPONENT_FLAG_CM) ? one : nullptr;
-        }
-    }
-    return nullptr;
+    uct_component_t *one = find_component(kRealComponent);
+    return one != nullptr && (one->flags & UCT_COMPONENT_FLAG_CM) ? one : nullptr;
 }
 
 ucs_status_t Cm::open(uct_component_t *component, uct_worker_h worker,

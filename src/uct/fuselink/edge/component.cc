@@ -106,17 +106,14 @@ bool            is_registered = false;
  * one in its own folder, say, for two sets of NICs. */
 bool registered_before()
 {
-    uct_component_t *other;
-    ucs_list_for_each(other, &uct_components_list, list) {
-        if (strcmp(other->name, "fuselink") == 0) {
-            Dl_info self = {};
-            dladdr(&component, &self);
-            ucs_warn("fuselink is loaded already; the second copy of the "
-                     "library, %s, stays out", self.dli_fname);
-            return true;
-        }
+    if (find_component("fuselink") == nullptr) {
+        return false;
     }
-    return false;
+    Dl_info self = {};
+    dladdr(&component, &self);
+    ucs_warn("fuselink is loaded already; the second copy of the "
+             "library, %s, stays out", self.dli_fname);
+    return true;
 }
 
 /* In the data segment, never torn down: UCT keeps a pointer for good. */
@@ -150,6 +147,17 @@ bool registered_before()
 }
 
 } // namespace
+
+uct_component_t *find_component(const char *name)
+{
+    uct_component_t *one;
+    ucs_list_for_each(one, &uct_components_list, list) {
+        if (strcmp(one->name, name) == 0) {
+            return one;
+        }
+    }
+    return nullptr;
+}
 
 void describe_transport(uct_tl_t &transport,
                         decltype(uct_tl_t::query_devices) query_devices,

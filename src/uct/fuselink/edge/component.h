@@ -11,6 +11,9 @@ namespace fuselink {
  *  RailsIface, those of another copy are not for us to look into. */
 uct_component_t *registered_component();
 
+/** That of this name in UCX's list; nullptr if there is none. */
+uct_component_t *find_component(const char *name);
+
 /** What all transports of the name `fuselink` have in common: name and settings.
  *  The two functions are UCT's, of the one at hand. */
 void describe_transport(uct_tl_t &transport,

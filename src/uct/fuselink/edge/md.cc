@@ -3,6 +3,7 @@
 
 #include "../../../ucs_ext/split.h"
 #include "../relay/direct_nics.h"
+#include "component.h"
 #include "md_ops.h"
 
 #include <algorithm>
@@ -20,16 +21,11 @@ constexpr const char *kGpuIpcComponent = "cuda_ipc";
 
 bool has_gpus()
 {
-    uct_component_t *one;
-    ucs_list_for_each(one, &uct_components_list, list) {
-        uct_component_attr_t attr;
-        attr.field_mask = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
-        if (strcmp(one->name, kGpuComponent) == 0 &&
-            uct_component_query(one, &attr) == UCS_OK) {
-            return attr.md_resource_count != 0;
-        }
-    }
-    return false;
+    uct_component_attr_t attr;
+    attr.field_mask      = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
+    uct_component_t *gpu = find_component(kGpuComponent);
+    return gpu != nullptr && uct_component_query(gpu, &attr) == UCS_OK &&
+           attr.md_resource_count != 0;
 }
 
 } // namespace
