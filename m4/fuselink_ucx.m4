@@ -297,6 +297,7 @@ AC_DEFUN([FL_UCX_INTERFACE], [
 ])
     m4_foreach_w([fuselink_name], [
         UCT_IFACE_FLAG_INTER_NODE
+        UCT_MD_FLAG_INVALIDATE_RMA
         ucs_config_doc_nop
         uct_base_ep_is_connected
         uct_base_iface_is_reachable_v2

@@ -31,7 +31,8 @@ const char *name_of(Count count)
         "heavy", "load_asks", "load_grants", "load_others", "rails_kept", "traced", "reports",
         "bytes_resent", "calls_held", "resting", "bytes_dropped",
         "eager", "rendezvous", "rendezvous_gets", "rendezvous_puts", "atomics",
-        "wildcards", "keepalives", "failovers",
+        "wildcards", "keepalives", "failovers", "revoked", "keys_ended",
+        "checked_puts",
         "allowed"};
     static_assert(std::size(names) == static_cast<size_t>(Count::kCount));
     return names[static_cast<size_t>(count)];

@@ -58,6 +58,8 @@ enum class Count : unsigned {
     Eager, Rendezvous, RendezvousGets, RendezvousPuts, /* messages of UCP's protocols */
     Atomics, Wildcards, Keepalives, Failovers, /* of UCP's users; the last with a
                                                   rendezvous open */
+    Revoked, KeysEnded, CheckedPuts, /* by their owners; operations that end for that; puts
+                                        whose owner looks at the key */
     Allowed, /* runs that end as README.md says they may */
     kCount
 };

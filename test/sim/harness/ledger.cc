@@ -139,6 +139,19 @@ void Ledger::keep(Process &process, size_t at, size_t length, uint64_t seed)
     kept_.push_back({&process, at, length, seed});
 }
 
+void Ledger::revoke(Process &process)
+{
+    for (const auto &landing : revocable_) {
+        if (landing->process != &process || landing->known || landing->failed) {
+            continue;
+        }
+        landing->failed = true;
+        process.close(process.arena() + landing->at, landing->length);
+        fill(process.arena() + landing->at, landing->length, kGarbage);
+        keep(process, landing->at, landing->length, kGarbage);
+    }
+}
+
 void Ledger::check()
 {
     for (const auto &[instance, flow] : flows_) {

@@ -21,6 +21,8 @@ inline uint8_t pattern(uint64_t seed, size_t at)
     return static_cast<uint8_t>((seed + at) * kPatternFactor >> 56);
 }
 void fill(uint8_t *to, size_t length, uint64_t seed);
+/** Of a range that its user has back. */
+inline constexpr uint64_t kGarbage = 0xdeadbeef;
 /** The first that differs; `length` if none does. */
 size_t differs(const uint8_t *at, size_t length, uint64_t seed);
 
@@ -37,6 +39,7 @@ struct Landing {
     uint64_t seed = 0;
     bool     known = false; /* its user knows that it is there */
     bool     failed = false;
+    bool     revocable = false; /* by such a key */
     std::shared_ptr<Landing> over; /* the one that it replaces */
     bool     replaced = false;     /* another has begun to, */
     unsigned replaced_at = 0;      /* behind so many fences */
@@ -84,6 +87,13 @@ public:
     /** This range belongs to its user, who left that in it. */
     void keep(Process &process, size_t at, size_t length, uint64_t seed);
     void note(std::shared_ptr<Landing> landing) { landings_.push_back(landing); }
+    /** The same of one that the process may revoke(), before it begins. */
+    void note_revocable(std::shared_ptr<Landing> landing)
+    {
+        revocable_.push_back(landing);
+    }
+    /** The process has its memory back, also where a put is to leave something yet. */
+    void revoke(Process &process);
 
     /** At the end of a run. */
     void check();
@@ -100,7 +110,7 @@ private:
     uint32_t                                last_ = 0;
     std::set<std::pair<unsigned, unsigned>> excused_;
     std::vector<Kept>                       kept_;
-    std::vector<std::shared_ptr<Landing>>   landings_;
+    std::vector<std::shared_ptr<Landing>>   landings_, revocable_;
 };
 
 } // namespace fuselink::sim

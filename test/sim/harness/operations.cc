@@ -4,15 +4,14 @@
 
 #include "program.h"
 
+#include "../../lib/harness/keys.h"
+
 #include <cstring>
 
 namespace fuselink::sim {
 namespace {
 
 using Kind = Action::Kind;
-
-/* Of a range that its user has back. */
-constexpr uint64_t kGarbage = 0xdeadbeef;
 
 /* Where of several NICs one falls silent no kernel is waited for, but for one that does
  * not answer whoever connects for bulk data: he is given one and a half seconds. */
@@ -53,7 +52,9 @@ uct_mem_h Program::memory_of(const Operation &op) const
 uct_rkey_t Program::key_of(const Operation &op, const Remote &remote)
 {
     const bool on_gpu = remote.program->process_.is_on_gpu(op.target);
-    return key_for(op, on_gpu ? remote.gpu_key.rkey : remote.key.rkey);
+    return key_for(op, on_gpu                ? remote.gpu_key.rkey :
+                       op.action.revocable ? remote.revocable.rkey :
+                                             remote.key.rkey);
 }
 
 /* What it is about, once for all attempts. */
@@ -76,7 +77,7 @@ void Program::prepare(Operation &op)
     if (is_put(action.kind)) {
         if (action.kind == Kind::PutOver) {
             for (const auto &landing : at.fenced) {
-                if (!landing->replaced && landing->length != 0) {
+                if (!landing->replaced && !landing->revocable && landing->length != 0) {
                     op.landing       = std::make_shared<Landing>(*landing);
                     op.landing->over = landing;
                     op.length        = landing->length;
@@ -95,6 +96,8 @@ void Program::prepare(Operation &op)
             op.landing->process = &peer.process_;
             op.landing->at      = op.target;
             op.landing->length  = op.length;
+            op.landing->revocable = action.revocable;
+            op.landing->failed    = action.revocable && peer.revoked_;
         }
         op.landing->seed  = action.seed;
         op.landing->known = false;
@@ -113,7 +116,7 @@ void Program::prepare(Operation &op)
     }
     if (action.kind == Kind::GetBack) {
         for (const auto &landing : at.fenced) {
-            if (!landing->replaced) {
+            if (!landing->replaced && !landing->revocable) {
                 op.reads  = landing;
                 op.length = landing->length;
                 op.target = landing->at;
@@ -123,6 +126,7 @@ void Program::prepare(Operation &op)
     if (is_get(action.kind) && !op.reads) {
         op.length = std::min(op.length, scenario_.library / 2);
         op.target = action.seed % (scenario_.library - op.length);
+        op.target += action.revocable ? scenario_.library : 0;
         const Process &peer = remotes_.at(at.peer).program->process_;
         if (action.to_gpu && peer.has_gpu()) {
             op.target += peer.arena_size();
@@ -151,9 +155,12 @@ void Program::prepare(Operation &op)
             op.memh = nullptr;
         }
     }
-    if (op.landing) {
+    if (op.landing && !op.landing->failed) {
         op.landing->process->open(op.landing->process->arena() + op.target,
                                   op.length);
+        if (op.landing->revocable) {
+            ledger_.note_revocable(op.landing);
+        }
     }
 }
 
@@ -264,6 +271,7 @@ ucs_status_t Program::put(Operation &op)
     }
     if (!UCS_STATUS_IS_ERR(status)) {
         world_.count(Count::Puts);
+        world_.count(Count::CheckedPuts, op.action.revocable);
         world_.count(Count::GpuPuts,
                      op.on_gpu || op.landing->process->is_on_gpu(op.target));
         ledger_.note(op.landing);
@@ -529,8 +537,11 @@ void Program::end(Operation &op, ucs_status_t status)
         if (op.landing) {
             op.landing->failed = true;
         }
+        const bool ended = op.action.revocable &&
+                           remotes_.at(op.endpoint->peer).program->revoked_;
+        world_.count(Count::KeysEnded, ended);
         if (!ledger_.excused(process_.index(), op.endpoint->peer) &&
-            !op.endpoint->cancelled && !gone()) {
+            !op.endpoint->cancelled && !gone() && !ended) {
             violate(op, std::string("fails: ") + ucs_status_string(status));
         }
     }
@@ -549,7 +560,7 @@ void Program::end(Operation &op, ucs_status_t status)
 void Program::check_put(Operation &op)
 {
     Landing &landing = *op.landing;
-    if (landing.replaced) {
+    if (landing.replaced || landing.failed) {
         return;
     }
     const size_t at = differs(landing.process->arena() + landing.at,
@@ -578,6 +589,25 @@ void Program::check_get(Operation &op)
     if (at != op.length) {
         violate(op, "ends before byte " + std::to_string(at) + " is there");
     }
+}
+
+/* That is there again at once, whoever writes or reads by the key. */
+void Program::revoke()
+{
+    if (revocable_memh_ == nullptr) {
+        return;
+    }
+    world_.count(Count::Revoked);
+    const ucs_status_t status = fltest::revoke(md_, revocable_memh_);
+    revocable_memh_           = nullptr;
+    revoked_                  = true;
+    if (status != UCS_OK) {
+        world_.journal().violate("process " + std::to_string(process_.index()) +
+                                 " does not get its memory back at once");
+    }
+    ledger_.revoke(process_);
+    fill(process_.arena() + scenario_.library, scenario_.library, kGarbage);
+    ledger_.keep(process_, scenario_.library, scenario_.library, kGarbage);
 }
 
 /* The user has his memory back, and uses it for something else. */

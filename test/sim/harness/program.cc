@@ -267,6 +267,9 @@ bool Program::perform(const Action &action)
             }
         }
         return true;
+    case Kind::Revoke:
+        revoke();
+        return true;
     case Kind::Leave:
         world_.lanes_may_fail = true; /* nobody has waited for anything */
         leave();

@@ -113,7 +113,7 @@ public:
 private:
     struct Remote {
         std::vector<uint8_t> device, iface;
-        uct_rkey_bundle_t    key{}, gpu_key{};
+        uct_rkey_bundle_t    key{}, gpu_key{}, revocable{};
         bool                 has_key = false, has_gpu_key = false;
         unsigned             lost = 0; /* connections, after it was gone */
         Instant              reached = 0; /* the first time */
@@ -154,6 +154,7 @@ private:
     void         release_all();
     void         violate(const Operation &op, const std::string &what) const;
     void         flush_iface();
+    void         revoke();
 
     static void         on_end(uct_completion_t *comp);
     static ucs_status_t on_room(uct_pending_req_t *req);
@@ -174,7 +175,9 @@ private:
     std::vector<Kept>    kept_;
     uct_mem_h            memh_ = nullptr; /* of the arena */
     uct_mem_h            gpu_memh_ = nullptr; /* and of that on the GPU */
-    std::vector<uint8_t> packed_key_, packed_gpu_key_;
+    uct_mem_h            revocable_memh_ = nullptr; /* of the arena, once more */
+    bool                 revoked_ = false;
+    std::vector<uint8_t> packed_key_, packed_gpu_key_, packed_revocable_;
     std::map<unsigned, Remote>             remotes_;
     std::deque<std::unique_ptr<Endpoint>>  endpoints_;
     std::deque<std::unique_ptr<Operation>> operations_;

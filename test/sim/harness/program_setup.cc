@@ -6,6 +6,7 @@
 
 #include "edge/component.h"
 #include "edge/rails_iface.h"
+#include "../../lib/harness/keys.h"
 #include "watch_check.h"
 
 namespace fuselink::sim {
@@ -40,6 +41,7 @@ Program::~Program()
     for (auto &[peer, remote] : remotes_) {
         if (remote.has_key) {
             uct_rkey_release(registered_component(), &remote.key);
+            uct_rkey_release(registered_component(), &remote.revocable);
         }
         if (remote.has_gpu_key) {
             uct_rkey_release(registered_component(), &remote.gpu_key);
@@ -54,7 +56,7 @@ Program::~Program()
             uct_md_mem_dereg(md_, op->memh);
         }
     }
-    for (uct_mem_h memh : {memh_, gpu_memh_}) {
+    for (uct_mem_h memh : {memh_, gpu_memh_, revocable_memh_}) {
         if (memh != nullptr) {
             uct_md_mem_dereg(md_, memh);
         }
@@ -151,6 +153,10 @@ bool Program::provide_memory()
     const size_t size = process_.arena_size();
     fill(process_.arena(), scenario_.library, library_seed(process_));
     next_range_     = scenario_.library;
+    if (scenario_.revocable) {
+        next_range_ *= 2;
+        fill(process_.arena(), next_range_, library_seed(process_));
+    }
     next_gpu_range_ = size + scenario_.library;
     uct_md_attr_t md_attr;
     if (uct_md_query(md_, &md_attr) != UCS_OK ||
@@ -159,7 +165,11 @@ bool Program::provide_memory()
         return false;
     }
     packed_key_.resize(md_attr.rkey_packed_size);
-    if (uct_md_mkey_pack(md_, memh_, packed_key_.data()) != UCS_OK) {
+    packed_revocable_.resize(md_attr.rkey_packed_size);
+    if (uct_md_mkey_pack(md_, memh_, packed_key_.data()) != UCS_OK ||
+        uct_md_mem_reg(md_, process_.arena(), size, UCT_MD_MEM_ACCESS_ALL,
+                       &revocable_memh_) != UCS_OK ||
+        fltest::pack_revocable(md_, revocable_memh_, packed_revocable_.data()) != UCS_OK) {
         return false;
     }
     if (!process_.has_gpu()) {
@@ -192,7 +202,10 @@ bool Program::meet(const std::vector<std::unique_ptr<Program>> &all)
             !uct_iface_is_reachable(iface_, device, iface) ||
             uct_rkey_unpack(registered_component(),
                             other->packed_key_.data(), &remote.key) !=
-                UCS_OK) {
+                UCS_OK ||
+            uct_rkey_unpack(registered_component(),
+                            other->packed_revocable_.data(),
+                            &remote.revocable) != UCS_OK) {
             return false;
         }
         remote.has_key = true;

@@ -406,7 +406,7 @@ const char *name_of(Action::Kind kind)
         "am short", "am bcopy", "am zcopy", "put short", "put bcopy",
         "put zcopy", "put over", "get bcopy", "get zcopy", "get back",
         "fence", "fence iface", "flush", "flush iface", "cancel", "close ep",
-        "compute", "sleep", "leave"};
+        "compute", "sleep", "leave", "revoke"};
     return names[static_cast<size_t>(kind)];
 }
 
@@ -536,6 +536,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_crowd(seed, cuts, s);
     draw_pause(seed, cuts, s);
     draw_writing(seed, cuts, s);
+    draw_revoking(seed, cuts, s);
     draw_late(seed, cuts, s);
     draw_long_chunks(seed, s);
     draw_jobs(seed, s);

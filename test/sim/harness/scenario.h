@@ -22,7 +22,7 @@ struct Action {
     enum class Kind : uint8_t {
         AmShort, AmBcopy, AmZcopy, PutShort, PutBcopy, PutZcopy, PutOver,
         GetBcopy, GetZcopy, GetBack, Fence, FenceIface, Flush, FlushIface,
-        Cancel, CloseEp, Compute, Sleep, Leave
+        Cancel, CloseEp, Compute, Sleep, Leave, Revoke
     };
 
     unsigned number = 0; /* of those of the run, faults too */
@@ -40,6 +40,7 @@ struct Action {
     bool     writes = false;      /* a message that has the peer's program write its
                                      bytes to memory there, as atomics of UCP's do */
     bool     copied = false;      /* PutOver by put_bcopy, if they are few enough */
+    bool     revocable = false;   /* a put or get by the key that the peer may end */
     Instant  time   = 0;
 };
 
@@ -142,6 +143,8 @@ struct Scenario {
     bool        none_reaches = false; /* of a node's NICs, for a while */
     bool        rests = false; /* at the end one is not looked at until others flush */
     bool        heavy = false;   /* some puts are so long that receivers are asked */
+    bool        revocable = false; /* there are keys that may end, and a library for them
+                                      behind the other one */
     bool        traces = false, reports = false; /* for people */
     bool        deputies = false; /* data moves while a program computes */
 

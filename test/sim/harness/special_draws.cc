@@ -397,4 +397,34 @@ void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s)
     }
 }
 
+void draw_revoking(uint64_t seed, const Cuts &cuts, Scenario &s)
+{
+    constexpr unsigned kRevokes = kMostNumbers - 100; /* numbers of actions from there on */
+    Random chance(seed, 121);
+    if (!chance.one_in(5)) {
+        return;
+    }
+    s.revocable = true;
+    for (auto &script : s.scripts) {
+        for (Action &action : script) {
+            Random own(seed, 121'000 + action.number);
+            const bool may = (is_put(action.kind) && action.kind != Kind::PutOver) ||
+                             (is_get(action.kind) && action.kind != Kind::GetBack);
+            action.revocable = may && own.one_in(2);
+            action.to_gpu    = action.to_gpu && !action.revocable;
+        }
+    }
+    for (unsigned p = 0; p < s.processes; ++p) {
+        std::vector<Action> &script = s.scripts[p];
+        Action               action;
+        action.kind   = Kind::Revoke;
+        action.number = kRevokes + p;
+        const auto at = static_cast<ptrdiff_t>(chance.below(script.size() + 1));
+        const bool leaves = !script.empty() && script.back().kind == Kind::Leave;
+        if (chance.one_in(2) && cuts.left_out.count(action.number) == 0) {
+            script.insert(script.begin() + std::max(at - leaves, ptrdiff_t{0}), action);
+        }
+    }
+}
+
 } // namespace fuselink::sim

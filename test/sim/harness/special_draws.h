@@ -67,6 +67,10 @@ void draw_late(uint64_t seed, const Cuts &cuts, Scenario &s);
  *  not overtake that, whether the program computes or not. */
 void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s);
 
+/** In some, puts and gets go by keys of their own, which the peer ends at any time: then it
+ *  has its memory back at once. */
+void draw_revoking(uint64_t seed, const Cuts &cuts, Scenario &s);
+
 } // namespace fuselink::sim
 
 #endif

@@ -192,8 +192,9 @@ void WatchCheck::check_streams()
     const auto  none   = [&](Count count) {
         return counts[static_cast<size_t>(count)] == 0;
     };
-    /* What is of a GPU goes by messages, also over streams. */
-    const bool puts  = none(Count::GpuPuts) && none(Count::GpuGets) &&
+    /* What is of a GPU goes by messages, also over streams, and so do puts by keys that may
+     * end. */
+    const bool puts  = none(Count::CheckedPuts) && none(Count::GpuPuts) && none(Count::GpuGets) &&
                        none(Count::GpuMessages);
     const bool whole = none(Count::Cancels) && none(Count::OpsFailed) &&
                        none(Count::PeersFailed);

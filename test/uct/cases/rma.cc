@@ -346,6 +346,84 @@ void out_of_range(Session &session)
     link.meet();
 }
 
+/* What its owner gave away by a key that may end is his again at once, whatever is under
+ * way, and nothing else ends with it. */
+void revoked(Session &session)
+{
+    constexpr size_t  kSize = 16 << 20; /* what is read is in front, */
+    constexpr size_t  kPuts = 4 << 20;  /* and there they go behind it */
+    constexpr uint8_t kMine = 0xee;
+
+    Channel channel = session.connection();
+    Link link(channel, {.memory = kSize + kPuts});
+    if (!session.active()) {
+        Memory book(link.domain(), kSize + kPuts);
+        fill(book.data(), kSize, 3);
+        fill(link.memory().data(), link.memory().size(), 4);
+        channel.send(book.describe_revocable());
+        link.meet();
+        link.await_told();
+        book.revoke();
+        memset(book.data(), kMine, book.size());
+        link.meet();
+        for (size_t i = 0; i < book.size(); ++i) {
+            REQUIRE(static_cast<uint8_t>(book.at(i)[0]) == kMine,
+                    "byte %zu was written after the key had ended", i);
+        }
+        link.meet();
+        return;
+    }
+    Remote book(link.domain(), channel.receive());
+    Memory in(link.domain(), kSize), out(link.domain(), kPuts);
+    fill(out.data(), kPuts, 5);
+    link.meet();
+    Op first, put, again;
+    link.ep().get_zcopy(in.iov(0, kSize), book, 0, first);
+    link.ep().put_zcopy(out.iov(0, kPuts), book, kSize, &put);
+    link.ep().finish(first, "a get by a key that may end");
+    link.ep().finish(put, "a put by a key that may end");
+    require_pattern(in.data(), kSize, 3, "get");
+    link.ep().get_zcopy(in.iov(0, kPuts), book, kSize, again);
+    link.ep().finish(again, "a get of what was put");
+    require_pattern(in.data(), kPuts, 5, "get of what was put");
+
+    std::deque<Memory> ins;
+    std::deque<Op>     gets, puts;
+    for (unsigned i = 0; i < 4; ++i) {
+        link.ep().get_zcopy(ins.emplace_back(link.domain(), kSize).iov(0, kSize), book, 0,
+                            gets.emplace_back());
+        link.ep().put_zcopy(out.iov(0, kPuts), book, kSize, &puts.emplace_back());
+    }
+    link.tell();
+    for (auto *ops : {&gets, &puts}) {
+        for (Op &op : *ops) {
+            link.worker().until([&] { return op.done(); }, "the end of an operation");
+            op.require_exact("operation by a key that has ended");
+        }
+    }
+    size_t ended = 0;
+    for (size_t i = 0; i < gets.size(); ++i) {
+        if (gets[i].ok()) {
+            require_pattern(ins[i].data(), kSize, 3, "get that went well");
+        }
+        ended += !gets[i].ok();
+    }
+    REQUIRE(ended != 0, "all gets went well, though the memory was taken away");
+    link.meet();
+    Op get, late;
+    link.ep().get_zcopy(in.iov(0, kSize), book, 0, get);
+    link.ep().put_zcopy(out.iov(0, kPuts), book, kSize, &late);
+    link.ep().put_short(out.data(), 16, book, 0);
+    link.worker().until([&] { return get.done() && late.done(); }, "the refusals");
+    REQUIRE(!get.ok() && !late.ok(), "a key that has ended opens memory");
+    Op good;
+    link.ep().get_zcopy(in.iov(0, kSize), link.remote(), 0, good);
+    link.ep().finish(good, "a get by another key");
+    require_pattern(in.data(), kSize, 4, "get by another key");
+    link.ep().flush_now();
+    link.meet();
+}
+
 Case make(const std::string &name, std::function<void(Session &)> both)
 {
     return {name, both, both};
@@ -365,6 +443,7 @@ std::vector<Case> rma_cases()
         cases.push_back(
             make(prefix + "many", [=](Session &s) { many(s, device); }));
     }
+    cases.push_back(make("rails.rma.revoked", revoked));
     Case bad = make("rails.rma.out_of_range", out_of_range);
     bad.log  = {{Side::Passive, "put of 16 bytes .* outside of the memory", 2,
                  2}};

@@ -12,7 +12,7 @@ void all(Session &)
 {
     constexpr size_t kSize = 3 << 20;
 
-    Domain domain;
+    Domain domain = Domain::of_device("self");
     Worker worker;
     Iface iface(domain, worker, "self");
     Endpoint ep(iface, iface.address());

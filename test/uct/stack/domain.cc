@@ -1,6 +1,9 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "domain.h"
 
+#include "harness/keys.h"
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -27,21 +30,22 @@ uct_component_h Domain::find(const std::string &name)
     return found;
 }
 
-ucs_status_t Domain::open(uct_component_h component, uct_md_h *md)
+ucs_status_t Domain::open(uct_component_h component, const std::string &name, uct_md_h *md)
 {
     uct_component_attr_t attr;
     attr.field_mask = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
     REQUIRE_OK(uct_component_query(component, &attr));
-    REQUIRE(attr.md_resource_count == 1, "%u memory domains, want one",
-            attr.md_resource_count);
-    uct_md_resource_desc_t name;
+    std::vector<uct_md_resource_desc_t> there(attr.md_resource_count);
     attr.field_mask   = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCES;
-    attr.md_resources = &name;
+    attr.md_resources = there.data();
     REQUIRE_OK(uct_component_query(component, &attr));
+    REQUIRE(std::any_of(there.begin(), there.end(),
+                        [&](const auto &one) { return name == one.md_name; }),
+            "no memory domain %s", name.c_str());
 
     uct_md_config_t *config;
     REQUIRE_OK(uct_md_config_read(component, nullptr, nullptr, &config));
-    ucs_status_t status = uct_md_open(component, name.md_name, config, md);
+    ucs_status_t status = uct_md_open(component, name.c_str(), config, md);
     uct_config_release(config);
     return status;
 }
@@ -49,16 +53,17 @@ ucs_status_t Domain::open(uct_component_h component, uct_md_h *md)
 ucs_status_t Domain::try_open(const std::string &component)
 {
     uct_md_h md;
-    ucs_status_t status = open(find(component), &md);
+    ucs_status_t status = open(find(component), component, &md);
     if (status == UCS_OK) {
         uct_md_close(md);
     }
     return status;
 }
 
-Domain::Domain(const std::string &component) : component_(find(component))
+Domain::Domain(const std::string &component, const std::string &name)
+    : component_(find(component))
 {
-    REQUIRE_OK(open(component_, &md_));
+    REQUIRE_OK(open(component_, name.empty() ? component : name, &md_));
     REQUIRE_OK(uct_md_query(md_, &attr_));
 }
 
@@ -119,6 +124,19 @@ Bytes Memory::describe() const
                                     text.data() + 16));
     }
     return text;
+}
+
+Bytes Memory::describe_revocable() const
+{
+    Bytes text = describe();
+    REQUIRE_OK(pack_revocable(domain_.handle(), memh_, text.data() + 16));
+    return text;
+}
+
+void Memory::revoke()
+{
+    REQUIRE_OK(fltest::revoke(domain_.handle(), memh_));
+    memh_ = nullptr;
 }
 
 Remote::Remote(const Domain &domain, const Bytes &description)

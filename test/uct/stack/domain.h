@@ -11,7 +11,14 @@ namespace fltest {
 /** A memory domain of a UCT component. */
 class Domain {
 public:
-    explicit Domain(const std::string &component = "fuselink");
+    /** `name` of the component's domains; empty: that which is called as it is. */
+    explicit Domain(const std::string &component = "fuselink",
+                    const std::string &name = "");
+    /** The one that has fuselink's device. */
+    static Domain of_device(const std::string &device)
+    {
+        return Domain("fuselink", device == "rails" ? "fuselink" : "fuselink_node");
+    }
     ~Domain();
     Domain(const Domain &)            = delete;
     Domain &operator=(const Domain &) = delete;
@@ -28,7 +35,8 @@ public:
 
 private:
     static uct_component_h find(const std::string &name);
-    static ucs_status_t open(uct_component_h component, uct_md_h *md);
+    static ucs_status_t open(uct_component_h component, const std::string &name,
+                             uct_md_h *md);
 
     uct_component_h component_;
     uct_md_h        md_;
@@ -55,9 +63,12 @@ public:
 
     /** What another process needs to reach it. */
     Bytes describe() const;
+    /** The same by a key that revoke() ends. */
+    Bytes describe_revocable() const;
 
     /** Ends the registration; the memory stays. */
     void deregister();
+    void revoke();
 
 private:
     const Domain &domain_;

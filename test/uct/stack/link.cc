@@ -4,7 +4,8 @@
 namespace fltest {
 
 Link::Link(const Channel &channel, const Options &options)
-    : channel_(channel), iface_(domain_, worker_, options.device),
+    : channel_(channel), domain_(Domain::of_device(options.device)),
+      iface_(domain_, worker_, options.device),
       memory_(domain_, options.memory)
 {
     channel_.send(iface_.address().pack());

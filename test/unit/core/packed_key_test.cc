@@ -58,6 +58,7 @@ TEST(PackedKey, ComesOutAsItWentIn)
     EXPECT_EQ(key.id, 7u);
     EXPECT_EQ(key.key, 0x1122334455667788u);
     EXPECT_TRUE(key.on_gpu);
+    EXPECT_FALSE(key.revocable);
     ASSERT_EQ(key.nics().size(), 2u);
     EXPECT_EQ(key.nics()[0].slot, 3);
     EXPECT_EQ(Bytes(key.nics()[0].key.begin(), key.nics()[0].key.end()), first);
@@ -71,13 +72,15 @@ TEST(PackedKey, Layout)
     PackedKey key;
     key.id  = 0x04030201;
     key.key = 0x0c0b0a0908070605;
-    EXPECT_EQ(packed(key), (Bytes{0xf6, 4, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+    EXPECT_EQ(packed(key), (Bytes{0xf6, 5, 16, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
                                   11, 12}));
     const Bytes one{0xaa};
     ASSERT_TRUE(key.add({2, one}));
     key.on_gpu = true;
-    EXPECT_EQ(packed(key), (Bytes{0xf6, 4, 19, 0x81, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+    EXPECT_EQ(packed(key), (Bytes{0xf6, 5, 19, 0x81, 1, 2, 3, 4, 5, 6, 7, 8, 9,
                                   10, 11, 12, 2, 1, 0xaa}));
+    key.revocable = true;
+    EXPECT_EQ(packed(key)[3], 0xc1);
 }
 
 TEST(PackedKey, LeavesOutWhatDoesNotFit)
@@ -113,7 +116,7 @@ TEST(PackedKey, AShortOneIsNotReadPast)
     for (unsigned nics = 1; nics < 256; ++nics) {
         Bytes bytes = shortest;
         bytes[3]    = static_cast<uint8_t>(nics);
-        EXPECT_EQ(parses(bytes), nics == 0x80) << nics;
+        EXPECT_EQ(parses(bytes), (nics & 0x3f) == 0) << nics;
     }
 }
 

@@ -19,23 +19,13 @@ namespace {
 constexpr const char *kGpuComponent = "cuda_cpy";
 constexpr const char *kGpuIpcComponent = "cuda_ipc";
 
-bool has_gpus()
-{
-    uct_component_attr_t attr;
-    attr.field_mask      = UCT_COMPONENT_ATTR_FIELD_MD_RESOURCE_COUNT;
-    uct_component_t *gpu = find_component(kGpuComponent);
-    return gpu != nullptr && uct_component_query(gpu, &attr) == UCS_OK &&
-           attr.md_resource_count != 0;
-}
-
 } // namespace
 
-/* What a device can do with memory is an attribute of its domain. */
 ucs_status_t query_md_resources(uct_component_t *,
                                 uct_md_resource_desc_t **resources,
                                 unsigned *count)
 {
-    *count     = has_gpus() ? 2 : 1;
+    *count     = 2;
     *resources = static_cast<uct_md_resource_desc_t *>(
         ucs_calloc(*count, sizeof(**resources), "fuselink domains"));
     if (*resources == nullptr) {
@@ -55,10 +45,7 @@ ucs_status_t Md::open(uct_component_t *component, const char *name,
     std::unique_ptr<Md> md(new Md(host_of_new_md()));
     md->ops       = &md_ops;
     md->component = component;
-    if (has_gpus()) {
-        md->has_rails_ = strcmp(name, kNodeMdName) != 0;
-        md->has_node_  = !md->has_rails_;
-    }
+    md->has_rails_ = strcmp(name, kNodeMdName) != 0;
     ucs_status_t status =
         md->configure(*reinterpret_cast<const MdConfig *>(config));
     if (status != UCS_OK) {
@@ -245,10 +232,10 @@ ucs_status_t query_devices(uct_md_h tl_md, uct_tl_device_resource_t **devices,
             md.candidates().size() == 1 ? md.candidates()[0].sys_device :
                                           UCS_SYS_DEVICE_ID_UNKNOWN);
     }
-    if (md.has_node_ && md.message_lane() != nullptr) {
+    if (!md.has_rails_ && md.message_lane() != nullptr) {
         add(kNodeDevice, UCT_DEVICE_TYPE_SHM, UCS_SYS_DEVICE_ID_UNKNOWN);
     }
-    if (md.has_node_ && md.self_lane() != nullptr) {
+    if (!md.has_rails_ && md.self_lane() != nullptr) {
         add(kSelfDevice, UCT_DEVICE_TYPE_SELF, UCS_SYS_DEVICE_ID_UNKNOWN);
     }
     *devices = list;

@@ -19,8 +19,10 @@
 
 namespace fuselink {
 
-/* The memory domain, and the one that devices `node` and `self` have for
- * themselves where `rails` takes memory of GPUs and they do not. */
+/* The memory domain of device `rails`, and that of `node` and `self`: what a device can do
+ * with memory is an attribute of its domain. Memory of GPUs is for `rails` alone, and keys
+ * end at a word of their owner only where somebody looks at them, which a process of the
+ * same node that reads another's memory does not. */
 inline constexpr const char *kMdName     = "fuselink";
 inline constexpr const char *kNodeMdName = "fuselink_node";
 
@@ -41,6 +43,8 @@ public:
     RegionTable &regions() { return regions_; }
     /** The NICs that memory is registered with; none with tcp alone. */
     NicMemory   &nics() { return nics_; }
+    /** Keys end by UCT_MD_MEM_DEREG_FLAG_INVALIDATE if they were packed for that. */
+    bool         revokes() const { return has_rails_; }
     /** Size of a packed key of this domain, bytes. */
     size_t       key_size() const { return key_size_; }
     const std::vector<RailCandidate> &candidates() const
@@ -98,8 +102,7 @@ private:
     RailChoice                            choice_;
     std::vector<RailCandidate>            candidates_;
     LeftOuts                              left_out_;
-    bool                                  has_rails_ = true;
-    bool                                  has_node_  = true;
+    bool                                  has_rails_ = true; /* else `node` and `self` */
     bool                                  takes_gpu_ = false;
     UctMd                              *gpu_       = nullptr;
     UctMd                              *gpu_ipc_   = nullptr;

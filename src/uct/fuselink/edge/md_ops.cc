@@ -47,18 +47,29 @@ ucs_status_t mem_dereg(uct_md_h md, const uct_md_mem_dereg_params_t *params)
     if (!(params->field_mask & UCT_MD_MEM_DEREG_FIELD_MEMH)) {
         return UCS_ERR_INVALID_PARAM;
     }
-    if ((params->field_mask & UCT_MD_MEM_DEREG_FIELD_FLAGS) &&
-        (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE)) {
-        return UCS_ERR_UNSUPPORTED;
+    const bool revokes = (params->field_mask & UCT_MD_MEM_DEREG_FIELD_FLAGS) != 0 &&
+                         (params->flags & UCT_MD_MEM_DEREG_FLAG_INVALIDATE) != 0;
+    if (revokes) {
+        if (!Md::from(md).revokes()) {
+            return UCS_ERR_UNSUPPORTED;
+        }
+        if (!(params->field_mask & UCT_MD_MEM_DEREG_FIELD_COMPLETION)) {
+            return UCS_ERR_INVALID_PARAM;
+        }
     }
     auto *region = static_cast<Region *>(params->memh);
     Md::from(md).regions().remove(region->key);
     Md::from(md).nics().release(*region);
     delete region;
+    if (revokes) {
+        /* Nobody uses the key any more: see RemoteKey::revocable. UCX from 1.16 on keeps
+         * what it waits with on its stack. */
+        uct_invoke_completion(params->comp, UCS_OK);
+    }
     return UCS_OK;
 }
 
-void pack_key(Md &md, uct_mem_h memh, void *buffer)
+void pack_key(Md &md, uct_mem_h memh, bool revocable, void *buffer)
 {
     auto &region    = *static_cast<Region *>(memh);
     NicMemory &nics = md.nics();
@@ -68,9 +79,10 @@ void pack_key(Md &md, uct_mem_h memh, void *buffer)
     wire::PackedKey packed;
     packed.id      = region.key.id;
     packed.key     = region.key.key;
-    packed.on_gpu  = region.on_gpu();
-    unsigned slots = inline_keys(nics);
-    if (region.on_gpu() && !region.for_nics()) {
+    packed.on_gpu    = region.on_gpu();
+    packed.revocable = revocable;
+    unsigned slots   = inline_keys(nics);
+    if ((region.on_gpu() && !region.for_nics()) || revocable) {
         slots = 0;
     }
     if (region.length() < kSpreadLength) {
@@ -141,7 +153,7 @@ ucs_status_t rkey_unpack(const void *buffer, uct_rkey_t *rkey, void **handle)
     for (const wire::PackedKey::Nic &nic : packed.nics()) {
         nics->set(nic.slot, nic.key);
     }
-    auto *key = new RemoteKey{{packed.id, packed.key}, packed.on_gpu,
+    auto *key = new RemoteKey{{packed.id, packed.key}, packed.on_gpu, packed.revocable,
                               std::move(nics)};
     *rkey     = reinterpret_cast<uct_rkey_t>(key);
     *handle   = key;
@@ -156,8 +168,22 @@ ucs_status_t rkey_release(void *handle)
 
 namespace {
 
-const auto kFlags = UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH |
-                    UCT_MD_FLAG_NEED_RKEY;
+const uint64_t kFlags = UCT_MD_FLAG_REG | UCT_MD_FLAG_NEED_MEMH |
+                        UCT_MD_FLAG_NEED_RKEY;
+
+#ifdef FUSELINK_HAS_UCT_MD_FLAG_INVALIDATE_RMA /* 1.15 */
+const uint64_t kFlagRevokes  = UCT_MD_FLAG_INVALIDATE_RMA;
+const unsigned kPackToRevoke = UCT_MD_MKEY_PACK_FLAG_INVALIDATE_RMA |
+                               UCT_MD_MKEY_PACK_FLAG_INVALIDATE_AMO;
+#else
+const uint64_t kFlagRevokes  = UCT_MD_FLAG_INVALIDATE;
+const unsigned kPackToRevoke = UCT_MD_MKEY_PACK_FLAG_INVALIDATE;
+#endif
+
+uint64_t flags_of(const Md &md)
+{
+    return kFlags | (md.revokes() ? kFlagRevokes : 0);
+}
 
 #ifdef FUSELINK_HAS_UCT_MD_ATTR_V2_T /* 1.14 */
 
@@ -178,7 +204,7 @@ void set_defaults(uct_md_attr_v2_t *attr)
 ucs_status_t md_query(uct_md_h md, uct_md_attr_v2_t *attr)
 {
     set_defaults(attr);
-    attr->flags = kFlags;
+    attr->flags = flags_of(Md::from(md));
     fill_attr(Md::from(md), attr);
     /* UCP registers for its protocols through a cache or not at all. */
     attr->cache_mem_types  = attr->reg_mem_types;
@@ -198,7 +224,7 @@ ucs_status_t md_mem_reg(uct_md_h md, void *address, size_t length,
 ucs_status_t md_query(uct_md_h md, uct_md_attr_t *attr)
 {
     memset(attr, 0, sizeof(*attr));
-    attr->cap.flags = kFlags;
+    attr->cap.flags = flags_of(Md::from(md));
     fill_attr(Md::from(md), &attr->cap);
     attr->rkey_packed_size = Md::from(md).key_size();
     attr->reg_cost         = registration_cost(Md::from(md));
@@ -214,16 +240,17 @@ ucs_status_t md_mem_reg(uct_md_h md, void *address, size_t length, unsigned,
 
 #endif
 
-/* Neither exported nor invalidated keys. */
+/* No exported keys. */
 ucs_status_t md_mkey_pack(uct_md_h md, uct_mem_h memh,
                           const uct_md_mkey_pack_params_t *params,
                           void *buffer)
 {
-    if ((params->field_mask & UCT_MD_MKEY_PACK_FIELD_FLAGS) &&
-        params->flags != 0) {
+    const unsigned flags = (params->field_mask & UCT_MD_MKEY_PACK_FIELD_FLAGS) ?
+                               params->flags : 0;
+    if ((flags & ~(Md::from(md).revokes() ? kPackToRevoke : 0)) != 0) {
         return UCS_ERR_UNSUPPORTED;
     }
-    pack_key(Md::from(md), memh, buffer);
+    pack_key(Md::from(md), memh, flags != 0, buffer);
     return UCS_OK;
 }
 

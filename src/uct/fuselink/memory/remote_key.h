@@ -65,6 +65,10 @@ private:
 struct RemoteKey {
     RegionKey                region;
     bool                     on_gpu = false; /* of a GPU */
+    /* Its owner may end it at any time, by a call that does not wait for us. So the owner
+     * looks at each use: our NICs do not read there, the owner sends and says at the end
+     * whether the memory was there all the time; and what we write goes by messages. */
+    bool                     revocable = false;
     /* Shared with transfers in progress. Null if there are none: memory of a GPU
      * is then reached by slots or messages only. */
     std::shared_ptr<NicKeys> nics;

@@ -14,18 +14,22 @@ constexpr sched::Nanos kCancelTime = sched::Nanos::seconds(3);
 
 ucs_status_t Cancellation::begin(PeerUser &user, uct_completion_t *comp)
 {
-    if (user.open != 0 && !user.cancelling) {
+    const bool serves = bulk_.confirming() != 0;
+    if ((user.open != 0 || serves) && !user.cancelling) {
         user.cancelling   = true; /* before its completions are called */
         user.cancel_until = host_.now() + kCancelTime;
         bulk_.cancel(user);
         gets_.cancel(user);
         conn_.defer();
+        if (serves) {
+            target_.pause(paused_ = true);
+        }
     }
     order_.end_flushes(&user, UCS_ERR_CANCELED);
     if (!pending_.has(user)) {
         return UCS_OK; /* a completion destroyed the endpoint */
     }
-    if (user.open == 0) {
+    if (user.open == 0 && !(user.cancelling && serves)) {
         return UCS_OK;
     }
     if (comp != nullptr) {
@@ -34,20 +38,30 @@ ucs_status_t Cancellation::begin(PeerUser &user, uct_completion_t *comp)
     return UCS_INPROGRESS;
 }
 
-void Cancellation::check()
+/* For what is still open. A slow peer may take what it reads for longer: that is nobody's
+ * fault, and it is told that the memory has gone. */
+bool Cancellation::waits(const PeerUser &user)
 {
+    const bool late = host_.now() > user.cancel_until;
+    if (user.open != 0 && late && !conn_.failed()) {
+        ucs_debug("fuselink: peer %016lx does not let go of what was "
+                  "cancelled", conn_.uuid());
+        conn_.fail(UCS_ERR_ENDPOINT_TIMEOUT);
+    }
+    return user.open != 0 || (bulk_.confirming() != 0 && !late);
+}
+
+void Cancellation::check(bool last)
+{
+    bool                           some  = false;
     const std::vector<PeerUser *> &users = pending_.users();
     for (size_t i = 0; i < users.size(); ++i) {
         PeerUser *user = users[i];
         if (!user->cancelling) {
             continue;
         }
-        if (user->open != 0) {
-            if (!conn_.failed() && host_.now() > user->cancel_until) {
-                ucs_debug("fuselink: peer %016lx does not let go of what was "
-                          "cancelled", conn_.uuid());
-                conn_.fail(UCS_ERR_ENDPOINT_TIMEOUT);
-            }
+        if (!last && waits(*user)) {
+            some = true;
             conn_.defer();
             continue;
         }
@@ -57,7 +71,11 @@ void Cancellation::check()
         for (uct_completion_t *comp : cancels) {
             conn_.complete(comp, UCS_OK);
         }
-        i = SIZE_MAX; /* endpoints may have gone: start over */
+        i    = SIZE_MAX; /* endpoints may have gone: start over */
+        some = false;
+    }
+    if (ucs_unlikely(paused_) && !some) {
+        target_.pause(paused_ = false);
     }
 }
 

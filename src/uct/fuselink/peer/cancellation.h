@@ -8,6 +8,7 @@
 #include "../conn/user.h"
 #include "../host/host.h"
 #include "../rma/open_gets.h"
+#include "../rma/target.h"
 #include "../transfer/bulk.h"
 #include "../ucx.h"
 
@@ -18,30 +19,39 @@ namespace fuselink {
  * way arrives, or the connection fails. Those of the connection's other users go
  * on.
  *
+ * What keys that may end have the peer read arrives, too, if it does so soon, and nothing
+ * of that kind is begun meanwhile: UCP ends such keys next, and then its user may free the
+ * memory.
+ *
  * One thread at a time (the worker's).
  */
 class Cancellation {
 public:
     Cancellation(Connection &conn, const Host &host, PendingQueue &pending,
-                 OrderTracker &order, BulkSender &bulk, OpenGets &gets)
+                 OrderTracker &order, BulkSender &bulk, OpenGets &gets,
+                 RmaTarget &target)
         : conn_(conn), host_(host), pending_(pending), order_(order),
-          bulk_(bulk), gets_(gets)
+          bulk_(bulk), gets_(gets), target_(target)
     {
     }
 
     /** UCT's contract. */
     ucs_status_t begin(PeerUser &user, uct_completion_t *comp);
     /** From progress: tells users of whose operations none is left, and gives
-     *  a peer up that does not let go of them. */
-    void check();
+     *  a peer up that does not let go of them. `last`: nothing more will arrive. */
+    void check(bool last = false);
 
 private:
+    bool waits(const PeerUser &user);
+
     Connection   &conn_;
     const Host   &host_;
     PendingQueue &pending_;
     OrderTracker &order_;
     BulkSender   &bulk_;
     OpenGets     &gets_;
+    RmaTarget    &target_;
+    bool          paused_ = false; /* that */
 };
 
 } // namespace fuselink

@@ -39,7 +39,7 @@ Peer::Peer(const PeerContext &context, uint64_t uuid, uint32_t session,
       message_paths_(channel_, bulk_, context.poller, context.host,
                      context.settings.messages, context.rails.uuid() < uuid),
       news_(*this, context.rails, wireup_, bulk_),
-      cancellation_(*this, context.host, pending_, order_, bulk_, gets_),
+      cancellation_(*this, context.host, pending_, order_, bulk_, gets_, target_),
       teardown_(*this, endpoints_, channel_, wireup_, pending_, order_, ops_,
                 gets_, bulk_, context.host, context.iface),
       silence_(*this, channel_, wireup_, bulk_, context.rails, context.poller,
@@ -488,7 +488,7 @@ void Peer::abandon()
     ops_.end_lost(failure());
     gets_.end_all(failure());
     order_.end_flushes(nullptr, failure());
-    cancellation_.check();
+    cancellation_.check(true);
 }
 
 } // namespace fuselink

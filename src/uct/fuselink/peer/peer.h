@@ -325,6 +325,7 @@ private:
     {
         target_.refuse(op, status);
     }
+    void confirm_get(const Transfer &get) override { target_.confirm(get); }
     bool owes_quiet(uint8_t from, uint8_t own) const override
     {
         return receiver_.owes_drained(from, own);

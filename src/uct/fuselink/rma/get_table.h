@@ -45,6 +45,8 @@ struct Get {
     bool                  by_message = false;
     bool                  to_gpu = false; /* `buffer` is memory of a GPU */
     bool                  named = false;  /* the peer's NICs may write there */
+    bool                  unconfirmed = false; /* the peer has yet to say that its memory
+                                                  was there */
     Epochs::Id            epoch = 0;
 
     /** Bytes that have not come. */

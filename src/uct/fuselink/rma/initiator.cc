@@ -15,6 +15,7 @@ wire::PutData put_header(uint64_t remote, RemoteKey &key)
     header.remote         = remote;
     header.region_id      = key.region.id;
     header.region_key     = key.region.key;
+    header.header.flags   = key.revocable ? wire::kPutRevocable : 0;
     return header;
 }
 
@@ -59,7 +60,9 @@ struct RmaInitiator::PutMessage {
 /* Leaves in `message.length` what was sent, at most `most`. */
 void RmaInitiator::put_message(PutMessage &message, size_t most)
 {
-    message.header.header.flags = order_.behind_full_fence() ? wire::kPutBehind : 0;
+    if (order_.behind_full_fence()) {
+        message.header.header.flags |= wire::kPutBehind;
+    }
     auto pack = [](void *dest, void *arg) {
         auto *p   = static_cast<PutMessage *>(arg);
         auto *out = static_cast<char *>(dest) + sizeof(p->header);
@@ -82,7 +85,7 @@ void RmaInitiator::put_message(PutMessage &message, size_t most)
 uct_rkey_t RmaInitiator::lane_rkey(RemoteKey &key)
 {
     const Rail &rail = *channel_.rail();
-    if (!rail.reads() || channel_.ep() == nullptr || key.on_gpu ||
+    if (!rail.reads() || channel_.ep() == nullptr || key.on_gpu || key.revocable ||
         key.region.key == 0 || channel_.for_hellos()) {
         return UCT_INVALID_RKEY;
     }
@@ -264,12 +267,12 @@ ucs_status_t RmaInitiator::put_zcopy(PeerUser &user, const uct_iov_t *iov,
     return status;
 }
 
-/* Where a GPU is at one end, the peer's NICs may write the answer, if ours reach the
- * memory. Otherwise ours would have read it, if there are NICs that do. */
+/* Where a GPU is at one end, or the key may end, the peer's NICs may write the answer, if
+ * ours reach the memory. Otherwise ours would have read it, if there are NICs that do. */
 void RmaInitiator::name_region(wire::GetReq &request, Get &get, const Region *region,
                        bool from_gpu) const
 {
-    if ((from_gpu || (request.header.flags & wire::kGetToGpu)) &&
+    if ((from_gpu || get.unconfirmed || (request.header.flags & wire::kGetToGpu)) &&
         nics_.count() != 0 &&
         region != nullptr && region->for_nics()) {
         request.local_id  = region->key.id;
@@ -288,6 +291,10 @@ ucs_status_t RmaInitiator::request_get(PeerUser &user, Get &get,
                              get.to_gpu     ? wire::kGetToGpu : 0;
     if (order_.behind_full_fence()) {
         request.header.flags |= wire::kGetBehind;
+    }
+    get.unconfirmed        = key.revocable && !get.by_message;
+    if (get.unconfirmed) {
+        request.header.flags |= wire::kGetConfirm;
     }
     request.op             = op;
     request.remote         = remote;
@@ -349,7 +356,7 @@ ucs_status_t RmaInitiator::get_zcopy(PeerUser &user, const uct_iov_t *iov,
     }
     auto *region = static_cast<Region *>(iov[0].memh);
     bool to_gpu  = region != nullptr && region->on_gpu();
-    if (to_gpu || key.on_gpu) {
+    if (to_gpu || key.on_gpu || key.revocable) {
         /* Its owner sends it. */
     } else if (length <= inline_get_) {
         status = lane_get(user, iov[0].buffer, length, remote, region, key, comp);

@@ -129,7 +129,12 @@ void OpenGets::on_done(const void *data, size_t length)
         return;
     }
     auto status = static_cast<ucs_status_t>(done.status);
-    bool sane   = status < 0 && status > UCS_ERR_LAST;
+    if (status == UCS_OK && get->unconfirmed) {
+        get->unconfirmed = false;
+        end_if_over(*get);
+        return;
+    }
+    bool sane = status < 0 && status > UCS_ERR_LAST;
     end(*get, sane ? status : UCS_ERR_IO_ERROR);
 }
 
@@ -137,7 +142,13 @@ void OpenGets::landed(Get &get, uint64_t length)
 {
     ++landings_;
     get.landed += length;
-    if (get.landed == get.length) {
+    end_if_over(get);
+}
+
+/* The bytes and the word on them come by different ways. */
+void OpenGets::end_if_over(Get &get)
+{
+    if (get.landed == get.length && !get.unconfirmed) {
         end(get, UCS_OK);
     }
 }

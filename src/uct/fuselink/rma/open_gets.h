@@ -82,6 +82,8 @@ public:
     void on_landed(const void *data, size_t length); /* wire::Landed */
 
 private:
+    void end_if_over(Get &get);
+
     Connection   &conn_;
     GetOwner     &owner_;
     GetTable     &table_;

@@ -34,6 +34,20 @@ void RmaTarget::on_get(const void *data, size_t length)
     serve_waiting();
 }
 
+void RmaTarget::pause(bool yes)
+{
+    paused_ = yes;
+    if (!yes) {
+        serve_waiting();
+    }
+}
+
+/* The first may end at any time, and the program is about to end such. */
+bool RmaTarget::waits_for_end() const
+{
+    return paused_ && (waiting_.front().header.flags & wire::kGetConfirm) != 0;
+}
+
 /* The first is behind a fence, and the program has not been told of all in front. */
 bool RmaTarget::waits_for_program()
 {
@@ -54,8 +68,8 @@ void RmaTarget::serve_waiting()
     }
     serving_ = true;
     while (!waiting_.empty() && channel_.queue_bytes() < kMaxAnswers &&
-           bulk_.serving() < kMaxServing &&
-           !conn_.failed() && !waits_for_program()) {
+           bulk_.serving() < kMaxServing && !conn_.failed() &&
+           !waits_for_end() && !waits_for_program()) {
         wire::GetReq request = waiting_.front();
         waiting_.pop_front();
         serve(request);
@@ -87,10 +101,10 @@ void RmaTarget::serve(const wire::GetReq &request)
         static_cast<uintptr_t>(request.remote));
     bool from_gpu = memory_.on_gpu(key);
     if (!by_message) {
-        bulk_.serve_get(source, request.length, request.local, request.op,
-                        key, from_gpu,
-                        (request.header.flags & wire::kGetToGpu) != 0,
-                        {request.local_id, request.local_key});
+        bulk_.serve_get({source, request.length, request.local, request.op, key,
+                         from_gpu, (request.header.flags & wire::kGetToGpu) != 0,
+                         {request.local_id, request.local_key},
+                         (request.header.flags & wire::kGetConfirm) != 0});
         return;
     }
     answer_.resize(request.length);
@@ -113,6 +127,14 @@ void RmaTarget::serve(const wire::GetReq &request)
         conn_.send_control(&reply, sizeof(reply), answer_.data() + offset, part);
         offset += part;
     }
+}
+
+void RmaTarget::confirm(const Transfer &get)
+{
+    const bool there = memory_.contains(get.own_region,
+                                        reinterpret_cast<uintptr_t>(get.buffer),
+                                        get.length);
+    refuse(get.op, there ? UCS_OK : UCS_ERR_CONNECTION_RESET);
 }
 
 void RmaTarget::refuse(const wire::OpId &op, ucs_status_t status)
@@ -155,8 +177,10 @@ void RmaTarget::on_put(const void *data, size_t length)
     const bool  on_gpu = memory_.on_gpu(key);
     if (on_gpu ? !memory_.contains(key, put.remote, size) :
                  !memory_.write(key, put.remote, bytes, size)) {
-        ucs_error("fuselink: put of %zu bytes from peer %016lx outside of the "
-                  "memory that its key names: dropped", size, conn_.uuid());
+        const bool may_end = (put.header.flags & wire::kPutRevocable) != 0;
+        ucs_log(may_end ? UCS_LOG_LEVEL_DEBUG : UCS_LOG_LEVEL_ERROR,
+                "fuselink: put of %zu bytes from peer %016lx outside of the "
+                "memory that its key names: dropped", size, conn_.uuid());
         return;
     }
     auto *to = reinterpret_cast<char *>(static_cast<uintptr_t>(put.remote));

@@ -68,9 +68,11 @@ void RxPathEnds::on_part(const wire::DataPart &part, const char *data,
         }
     }
     if (status != UCS_OK && whole) {
-        ucs_error("fuselink: %zu bytes of bulk data of peer %016lx are for "
-                  "memory that it may not write: dropped", length,
-                  conn_.uuid());
+        ucs_log((part.place & wire::kPartRevocable) ? UCS_LOG_LEVEL_DEBUG :
+                                                      UCS_LOG_LEVEL_ERROR,
+                "fuselink: %zu bytes of bulk data of peer %016lx are for "
+                "memory that it may not write: dropped", length,
+                conn_.uuid());
     }
     if ((status != UCS_OK && whole) || (part.place & wire::kPartLast)) {
         path.open = 0;

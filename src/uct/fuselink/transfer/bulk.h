@@ -115,15 +115,8 @@ public:
         return transfers_.begin(Transfer::Kind::Get, user, buffer, length,
                                 remote, region, key, comp);
     }
-    /** Sends what the peer asked for, from memory of `region`; from or to memory
-     *  of a GPU, to what NICs reach as `to_region`, if they do. */
-    void serve_get(const void *buffer, size_t length, uint64_t remote,
-                   const wire::OpId &op, const RegionKey &region,
-                   bool from_gpu, bool to_gpu, const RegionKey &to_region)
-    {
-        transfers_.serve(buffer, length, remote, op, region, from_gpu, to_gpu,
-                         to_region);
-    }
+    /** Sends what the peer asked for. */
+    void serve_get(const GetToServe &get) { transfers_.serve(get); }
     /** The peer does not want this get any more. It is told when nothing of
      *  it is under way. False if it is not known (any more). */
     bool stop_serving(const wire::OpId &op)
@@ -132,6 +125,7 @@ public:
     }
     /** Gets that are served. */
     size_t serving() const { return transfers_.serving(); }
+    size_t confirming() const { return transfers_.confirming(); }
     /** Ends the puts and gets of one user: what is under way arrives. */
     void cancel(const PeerUser &user) { transfers_.cancel(user); }
     /** The same, and nobody is told. */

@@ -228,15 +228,18 @@ void ChunkTx::done(Chunk &chunk)
     }
     pool_.give_back(chunk);
     if (status != UCS_OK) {
+        const bool refused = transfer.checks_key() && !connection_.failed();
         if (transfer.status == UCS_OK) {
-            transfer.status = status;
+            transfer.status = refused ? UCS_ERR_CONNECTION_RESET : status;
         }
-        broken_ = broken_ || serves;
         transfers_.drop_unassigned(transfer);
-        if (!by_messages) {
-            path.recovery.broken = true;
+        if (!refused) {
+            broken_ = broken_ || serves;
+            if (!by_messages) {
+                path.recovery.broken = true;
+            }
+            connection_.fail(status);
         }
-        connection_.fail(status);
     }
     transfers_.part_ended(transfer);
     pump_.room_again();

@@ -60,7 +60,8 @@ bool MessageTx::send(Path &path)
         part.header.place      = static_cast<uint8_t>(
             (chunk->sent == 0 ? wire::kPartFirst : 0) |
             (chunk->sent + part_length == chunk->length ? wire::kPartLast : 0) |
-            (chunk->in_slot ? wire::kPartInSlot : 0));
+            (chunk->in_slot ? wire::kPartInSlot : 0) |
+            (transfer.checks_key() ? wire::kPartRevocable : 0));
         part.header.rail       = path.rail.index();
         part.header.remote     = path.remote.index;
         if (transfer.kind == Transfer::Kind::Put) {

@@ -16,6 +16,19 @@ class Region;
 struct PeerUser;
 struct StagingSegment;
 
+/** What a peer asks to be sent. */
+struct GetToServe {
+    const void *buffer;
+    size_t      length;
+    uint64_t    remote;    /* where it goes, at the peer */
+    wire::OpId  op;        /* the peer's name for it */
+    RegionKey   region;    /* `buffer` is in it */
+    bool        from_gpu;  /* memory of a GPU is at this end, */
+    bool        to_gpu;    /* or at the other */
+    RegionKey   to_region; /* `remote` is in it, if NICs may write there */
+    bool        confirm;   /* the peer is to hear whether the memory was there */
+};
+
 /** A bulk operation that this process sends. Belongs to a TransferQueue. */
 struct Transfer {
     enum class Kind : uint8_t {
@@ -47,19 +60,24 @@ struct Transfer {
     RegionKey         own_region;      /* ServeGet: `buffer` is in it */
     Epochs::Id        epoch = 0;       /* not ServeGet */
     Region           *region = nullptr; /* not ServeGet: `buffer` is in it */
-    RegionKey         remote_region;    /* `remote` is in it; ServeGet: if an end
-                                           is of a GPU and NICs reach it */
+    RegionKey         remote_region;    /* `remote` is in it; ServeGet: as in
+                                           GetToServe */
     std::shared_ptr<NicKeys> keys;      /* the same, for NICs that need them */
     uint32_t          key_token = 0;    /* ServeGet: of its question for these */
     sched::Demand     demand;
     bool              from_gpu = false; /* `buffer` is memory of a GPU */
     bool              to_gpu = false;   /* `remote` is */
+    bool              checked = false;  /* Put: the peer looks at the key for each part.
+                                           ServeGet: it hears whether the memory was there */
     Staging           staging;         /* of a GPU */
     bool              queued = false;
     bool              starting = false; /* inside TransferQueue::begin() */
     bool              handed_over = false; /* meanwhile, to the peer */
     bool              live = false;
 
+    /** The peer looks at the key for each part, and may have ended it, with which nothing
+     *  is wrong with the connection. */
+    bool   checks_key() const { return checked && kind == Kind::Put; }
     /** Bytes not given to a path yet. */
     size_t rest() const { return tail - assigned; }
     /** Nothing of it is left to do. */

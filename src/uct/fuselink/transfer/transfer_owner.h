@@ -34,6 +34,9 @@ public:
 
     /** Ends a get of the peer that is not served, or no further. */
     virtual void refuse_get(const wire::OpId &op, ucs_status_t status) = 0;
+    /** All of a get with Transfer::checked has been sent, and nothing reads its memory any
+     *  more: the peer hears whether that is still there. */
+    virtual void confirm_get(const Transfer &transfer) = 0;
     /** A get of the peer has been served. */
     virtual void on_served() = 0;
 

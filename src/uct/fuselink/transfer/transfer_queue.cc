@@ -47,6 +47,7 @@ ucs_status_t TransferQueue::begin(Transfer::Kind kind, PeerUser &user,
     transfer.keys          = key.nics;
     transfer.from_gpu      = region != nullptr && region->on_gpu();
     transfer.to_gpu        = key.on_gpu;
+    transfer.checked       = key.revocable;
     transfer.user          = &user;
     transfer.epoch         = owner_.begin_user_op(user);
     transfer.starting      = true;
@@ -65,22 +66,21 @@ ucs_status_t TransferQueue::begin(Transfer::Kind kind, PeerUser &user,
     return status;
 }
 
-void TransferQueue::serve(const void *buffer, size_t length, uint64_t remote,
-                          const wire::OpId &op, const RegionKey &region,
-                          bool from_gpu, bool to_gpu,
-                          const RegionKey &to_region)
+void TransferQueue::serve(const GetToServe &get)
 {
     Transfer &transfer     = add();
     transfer.kind          = Transfer::Kind::ServeGet;
-    transfer.buffer        = static_cast<const char *>(buffer);
-    transfer.remote        = remote;
-    transfer.length        = length;
-    transfer.op            = op;
-    transfer.own_region    = region;
-    transfer.from_gpu      = from_gpu;
-    transfer.to_gpu        = to_gpu;
-    transfer.remote_region = to_region;
+    transfer.buffer        = static_cast<const char *>(get.buffer);
+    transfer.remote        = get.remote;
+    transfer.length        = get.length;
+    transfer.op            = get.op;
+    transfer.own_region    = get.region;
+    transfer.from_gpu      = get.from_gpu;
+    transfer.to_gpu        = get.to_gpu;
+    transfer.remote_region = get.to_region;
+    transfer.checked       = get.confirm;
     ++serving_;
+    confirming_           += get.confirm;
     start(transfer);
 }
 
@@ -207,11 +207,14 @@ void TransferQueue::finish(Transfer &transfer)
     /* A get that was served to its end needs no message here: its chunks were
      * announced. When the peer has failed it is told so. */
     --serving_;
+    confirming_ -= done.checked;
     if (connection_.failed()) {
         return;
     }
     if (done.status != UCS_OK) {
         owner_.refuse_get(done.op, done.status);
+    } else if (done.checked) {
+        owner_.confirm_get(done);
     }
     owner_.on_served();
 }

@@ -55,12 +55,12 @@ public:
                        size_t length, uint64_t remote, Region *region,
                        const RemoteKey &key, uct_completion_t *comp);
     /** See BulkSender::serve_get(). */
-    void serve(const void *buffer, size_t length, uint64_t remote,
-               const wire::OpId &op, const RegionKey &region, bool from_gpu,
-               bool to_gpu, const RegionKey &to_region);
+    void serve(const GetToServe &get);
 
-    /** Gets that are served. */
+    /** Gets that are served, and those among them whose peer hears at the end whether the
+     *  memory was there. */
     size_t serving() const { return serving_; }
+    size_t confirming() const { return confirming_; }
     bool   stop_serving(const wire::OpId &op);
     /** Ends those of one user: what is under way arrives. */
     void   cancel(const PeerUser &user);
@@ -140,6 +140,7 @@ private:
     RetransmitQueue  retransmits_;
     size_t           bytes_   = 0; /* of waiting_ */
     size_t           serving_ = 0;
+    size_t           confirming_ = 0; /* of these */
 
     std::vector<std::unique_ptr<Transfer>> pool_; /* they stay where they are */
     std::vector<Transfer *>                free_;

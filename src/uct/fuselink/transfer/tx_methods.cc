@@ -6,7 +6,7 @@ namespace fuselink {
 TxMethod TxMethods::method(Transfer &transfer, const Path &path)
 {
     const bool is_get = transfer.kind == Transfer::Kind::Get;
-    if (path.by_messages) {
+    if (path.by_messages || transfer.checks_key()) {
         return is_get ? TxMethod::None : TxMethod::Messages;
     }
     if (transfer.to_gpu) {

@@ -21,7 +21,7 @@ namespace fuselink::wire {
 static_assert(std::endian::native == std::endian::little);
 
 /* Raised by any change that an older peer would misread. */
-inline constexpr uint8_t kProtocolVersion = 15;
+inline constexpr uint8_t kProtocolVersion = 16;
 
 /* fuselink's own active message ids on a rail; there are no others. */
 enum class RailAm : uint8_t {
@@ -203,6 +203,8 @@ struct OpId {
 inline constexpr uint16_t kGetInline = 1;
 inline constexpr uint16_t kGetToGpu  = 2;
 inline constexpr uint16_t kGetBehind = 4; /* as kPutBehind */
+/* The peer is to say at the end, by a GetDone, whether the memory was there. */
+inline constexpr uint16_t kGetConfirm = 8;
 inline constexpr uint64_t kMaxInlineGet = 65536; /* larger ones are refused */
 struct GetReq {
     ControlHeader header;
@@ -212,8 +214,8 @@ struct GetReq {
     uint64_t      length;
     uint64_t      region_key;
     uint32_t      region_id;
-    uint32_t      local_id;  /* region of `local`, if memory of a GPU is at either */
-    uint64_t      local_key; /* end; 0, 0: NICs cannot write there */
+    uint32_t      local_id;  /* region of `local`, if memory of a GPU is at either end, */
+    uint64_t      local_key; /* or with kGetConfirm; 0, 0: NICs cannot write there */
 } __attribute__((packed));
 
 /* GetData: this header, then the bytes. The last one has no special mark:
@@ -224,7 +226,8 @@ struct GetData {
     uint64_t      offset;
 } __attribute__((packed));
 
-/* Ends a get that cannot be served. status is a ucs_status_t, negative. */
+/* Ends a get that cannot be served. status is a ucs_status_t, negative; or 0, of a get with
+ * kGetConfirm: what was sent for it, all of its bytes, is what was there. */
 struct GetDone {
     ControlHeader header;
     OpId          op;
@@ -258,6 +261,8 @@ inline constexpr uint16_t kPutAgain  = 1;
 /* Behind a fence of the interface: not before the program has handled all messages in
  * front. */
 inline constexpr uint16_t kPutBehind = 2;
+/* By a key that its owner may end at any time: then nothing is said of it. */
+inline constexpr uint16_t kPutRevocable = 4;
 struct PutData {
     ControlHeader header;
     uint64_t      remote;
@@ -441,6 +446,7 @@ struct SlotBack {
 inline constexpr uint8_t kPartLast = 1;
 inline constexpr uint8_t kPartFirst = 2;
 inline constexpr uint8_t kPartInSlot = 4; /* InSlot follows, and no bytes */
+inline constexpr uint8_t kPartRevocable = 8; /* as kPutRevocable */
 
 /* In front of each part of a chunk on a rail that carries bulk data by
  * messages. Parts of a chunk come in order on one path. */

@@ -8,19 +8,21 @@ namespace fuselink::wire {
 namespace {
 
 constexpr uint8_t kMagic   = 0xf6;
-constexpr uint8_t kVersion = 4;
+constexpr uint8_t kVersion = 5;
 
 struct Head {
     uint8_t  magic;
     uint8_t  version;
     uint8_t  length; /* of all, this head included */
-    uint8_t  nics;   /* how many keys follow, and kOnGpu */
+    uint8_t  nics;   /* how many keys follow, and kOnGpu, kRevocable */
     uint32_t id;
     uint64_t key;
 } __attribute__((packed));
 static_assert(sizeof(Head) == kLeastKeyBytes);
 
-constexpr uint8_t kOnGpu = 0x80;
+constexpr uint8_t kOnGpu     = 0x80;
+constexpr uint8_t kRevocable = 0x40;
+static_assert(kMaxRails < kRevocable);
 
 struct NicHead { /* then the key itself */
     uint8_t slot;
@@ -61,7 +63,8 @@ size_t pack(const PackedKey &key, std::span<uint8_t> out)
         ++nics;
     }
     const Head head{kMagic, kVersion, static_cast<uint8_t>(at),
-                    static_cast<uint8_t>(nics | (key.on_gpu ? kOnGpu : 0)),
+                    static_cast<uint8_t>(nics | (key.on_gpu ? kOnGpu : 0) |
+                                         (key.revocable ? kRevocable : 0)),
                     key.id, key.key};
     memcpy(out.data(), &head, sizeof(head));
     return at;
@@ -71,7 +74,7 @@ bool parse(const uint8_t *bytes, PackedKey &key)
 {
     Head head;
     memcpy(&head, bytes, sizeof(head));
-    const unsigned nics = head.nics & ~unsigned{kOnGpu};
+    const unsigned nics = head.nics & ~unsigned{kOnGpu | kRevocable};
     /* All that can be known to be wrong before anything else is read. */
     if (head.magic != kMagic || head.version != kVersion || nics > kMaxRails ||
         head.length > kMostKeyBytes ||
@@ -79,11 +82,12 @@ bool parse(const uint8_t *bytes, PackedKey &key)
         (nics == 0 && head.length != sizeof(head))) {
         return false;
     }
-    key        = PackedKey();
-    key.id     = head.id;
-    key.key    = head.key;
-    key.on_gpu = (head.nics & kOnGpu) != 0;
-    size_t at  = sizeof(head);
+    key           = PackedKey();
+    key.id        = head.id;
+    key.key       = head.key;
+    key.on_gpu    = (head.nics & kOnGpu) != 0;
+    key.revocable = (head.nics & kRevocable) != 0;
+    size_t at     = sizeof(head);
     for (unsigned i = 0; i < nics; ++i) {
         NicHead nic;
         if (head.length - at < sizeof(nic)) {

@@ -37,6 +37,7 @@ struct PackedKey {
     uint32_t id     = 0;
     uint64_t key    = 0;
     bool     on_gpu = false; /* the CPU does not write it */
+    bool     revocable = false; /* see RemoteKey */
 
     std::span<const Nic> nics() const { return {nics_.data(), count_}; }
     /** False if there are too many or there is one of that slot. */
