@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace fltest {
 namespace {
@@ -347,8 +349,9 @@ void out_of_range(Session &session)
 }
 
 /* What its owner gave away by a key that may end is his again at once, whatever is under
- * way, and nothing else ends with it. */
-void revoked(Session &session)
+ * way, and nothing else ends with it. With `unmaps` it is no memory any more then, and a
+ * kernel that still has some to send finds that out. */
+void revoked(Session &session, bool unmaps)
 {
     constexpr size_t  kSize = 16 << 20; /* what is read is in front, */
     constexpr size_t  kPuts = 4 << 20;  /* and there they go behind it */
@@ -364,6 +367,17 @@ void revoked(Session &session)
         link.meet();
         link.await_told();
         book.revoke();
+        if (unmaps) {
+            const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+            const auto from = (reinterpret_cast<uintptr_t>(book.data()) + page - 1) / page * page;
+            REQUIRE(mprotect(reinterpret_cast<void *>(from), kSize, PROT_NONE) == 0,
+                    "mprotect() failed");
+            link.meet();
+            REQUIRE(mprotect(reinterpret_cast<void *>(from), kSize,
+                             PROT_READ | PROT_WRITE) == 0, "mprotect() failed");
+            link.meet();
+            return;
+        }
         memset(book.data(), kMine, book.size());
         link.meet();
         for (size_t i = 0; i < book.size(); ++i) {
@@ -443,7 +457,8 @@ std::vector<Case> rma_cases()
         cases.push_back(
             make(prefix + "many", [=](Session &s) { many(s, device); }));
     }
-    cases.push_back(make("rails.rma.revoked", revoked));
+    cases.push_back(make("rails.rma.revoked", [](Session &s) { revoked(s, false); }));
+    cases.push_back(make("rails.rma.unmapped", [](Session &s) { revoked(s, true); }));
     Case bad = make("rails.rma.out_of_range", out_of_range);
     bad.log  = {{Side::Passive, "put of 16 bytes .* outside of the memory", 2,
                  2}};

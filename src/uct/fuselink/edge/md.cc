@@ -2,6 +2,7 @@
 #include "md.h"
 
 #include "../../../ucs_ext/split.h"
+#include "../config/ucx_engine.h"
 #include "../relay/direct_nics.h"
 #include "component.h"
 #include "md_ops.h"
@@ -18,6 +19,17 @@ namespace {
  * processes. */
 constexpr const char *kGpuComponent = "cuda_cpy";
 constexpr const char *kGpuIpcComponent = "cuda_ipc";
+
+/* The newer engine of UCX before 1.16 packs no key so that it may end, and takes what it has read
+ * whatever it is told: a key that ended would not keep it from that. */
+bool engine_revokes()
+{
+#ifdef FUSELINK_HAS_UCT_IFACE_INTERNAL_OPS_T_EP_IS_CONNECTED /* 1.16 */
+    return true;
+#else
+    return !ucx_proto_enabled();
+#endif
+}
 
 } // namespace
 
@@ -46,6 +58,7 @@ ucs_status_t Md::open(uct_component_t *component, const char *name,
     md->ops       = &md_ops;
     md->component = component;
     md->has_rails_ = strcmp(name, kNodeMdName) != 0;
+    md->revokes_   = md->has_rails_ && engine_revokes();
     ucs_status_t status =
         md->configure(*reinterpret_cast<const MdConfig *>(config));
     if (status != UCS_OK) {

@@ -44,7 +44,7 @@ public:
     /** The NICs that memory is registered with; none with tcp alone. */
     NicMemory   &nics() { return nics_; }
     /** Keys end by UCT_MD_MEM_DEREG_FLAG_INVALIDATE if they were packed for that. */
-    bool         revokes() const { return has_rails_; }
+    bool         revokes() const { return revokes_; }
     /** Size of a packed key of this domain, bytes. */
     size_t       key_size() const { return key_size_; }
     const std::vector<RailCandidate> &candidates() const
@@ -103,6 +103,7 @@ private:
     std::vector<RailCandidate>            candidates_;
     LeftOuts                              left_out_;
     bool                                  has_rails_ = true; /* else `node` and `self` */
+    bool                                  revokes_   = false;
     bool                                  takes_gpu_ = false;
     UctMd                              *gpu_       = nullptr;
     UctMd                              *gpu_ipc_   = nullptr;

@@ -9,11 +9,14 @@ namespace {
 /* What is on its way arrives within this time, or goes another one, or the peer has
  * failed: longer than a NIC tries and its connection is torn down. */
 constexpr sched::Nanos kCancelTime = sched::Nanos::seconds(3);
+/* UCP ends keys within some rounds of progress after its endpoints are flushed. */
+constexpr sched::Nanos kPause = sched::Nanos::millis(20);
 
 } // namespace
 
 ucs_status_t Cancellation::begin(PeerUser &user, uct_completion_t *comp)
 {
+    pause();
     const bool serves = bulk_.confirming() != 0;
     if ((user.open != 0 || serves) && !user.cancelling) {
         user.cancelling   = true; /* before its completions are called */
@@ -21,9 +24,6 @@ ucs_status_t Cancellation::begin(PeerUser &user, uct_completion_t *comp)
         bulk_.cancel(user);
         gets_.cancel(user);
         conn_.defer();
-        if (serves) {
-            target_.pause(paused_ = true);
-        }
     }
     order_.end_flushes(&user, UCS_ERR_CANCELED);
     if (!pending_.has(user)) {
@@ -36,6 +36,14 @@ ucs_status_t Cancellation::begin(PeerUser &user, uct_completion_t *comp)
         user.cancels.push_back(comp);
     }
     return UCS_INPROGRESS;
+}
+
+void Cancellation::pause()
+{
+    paused_       = true;
+    paused_until_ = host_.now() + kPause;
+    target_.pause();
+    conn_.defer();
 }
 
 /* For what is still open. A slow peer may take what it reads for longer: that is nobody's
@@ -71,12 +79,19 @@ void Cancellation::check(bool last)
         for (uct_completion_t *comp : cancels) {
             conn_.complete(comp, UCS_OK);
         }
+        paused_until_ = host_.now() + kPause;
         i    = SIZE_MAX; /* endpoints may have gone: start over */
         some = false;
     }
-    if (ucs_unlikely(paused_) && !some) {
-        target_.pause(paused_ = false);
+    if (ucs_likely(!paused_)) {
+        return;
     }
+    if (!last && (some || host_.now() < paused_until_)) {
+        conn_.defer();
+        return;
+    }
+    paused_ = false;
+    target_.resume();
 }
 
 } // namespace fuselink

@@ -20,8 +20,8 @@ namespace fuselink {
  * on.
  *
  * What keys that may end have the peer read arrives, too, if it does so soon, and nothing
- * of that kind is begun meanwhile: UCP ends such keys next, and then its user may free the
- * memory.
+ * of that kind is begun meanwhile, nor for a moment after: UCP destroys its endpoint then and
+ * ends such keys, and its user may free the memory.
  *
  * One thread at a time (the worker's).
  */
@@ -43,6 +43,7 @@ public:
 
 private:
     bool waits(const PeerUser &user);
+    void pause();
 
     Connection   &conn_;
     const Host   &host_;
@@ -51,7 +52,8 @@ private:
     BulkSender   &bulk_;
     OpenGets     &gets_;
     RmaTarget    &target_;
-    bool          paused_ = false; /* that */
+    bool          paused_ = false; /* what is begun of that, */
+    sched::Nanos  paused_until_;   /* with no user that cancels */
 };
 
 } // namespace fuselink

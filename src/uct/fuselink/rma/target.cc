@@ -24,7 +24,7 @@ void RmaTarget::on_get(const void *data, size_t length)
         ucs_debug("fuselink: short get request from %016lx", conn_.uuid());
         return;
     }
-    if (waiting_.size() == kMaxUnserved) {
+    if (waiting_.size() + paused_.size() == kMaxUnserved) {
         ucs_error("fuselink: peer %016lx asks for more than %zu gets at once: "
                   "given up", conn_.uuid(), kMaxUnserved);
         conn_.fail(UCS_ERR_EXCEEDS_LIMIT);
@@ -34,18 +34,19 @@ void RmaTarget::on_get(const void *data, size_t length)
     serve_waiting();
 }
 
-void RmaTarget::pause(bool yes)
+void RmaTarget::pause()
 {
-    paused_ = yes;
-    if (!yes) {
-        serve_waiting();
-    }
+    pauses_ = true;
 }
 
-/* The first may end at any time, and the program is about to end such. */
-bool RmaTarget::waits_for_end() const
+/* They are in no order with others. */
+void RmaTarget::resume()
 {
-    return paused_ && (waiting_.front().header.flags & wire::kGetConfirm) != 0;
+    pauses_ = false;
+    for (; !paused_.empty(); paused_.pop_front()) {
+        waiting_.push_back(paused_.front());
+    }
+    serve_waiting();
 }
 
 /* The first is behind a fence, and the program has not been told of all in front. */
@@ -69,10 +70,14 @@ void RmaTarget::serve_waiting()
     serving_ = true;
     while (!waiting_.empty() && channel_.queue_bytes() < kMaxAnswers &&
            bulk_.serving() < kMaxServing && !conn_.failed() &&
-           !waits_for_end() && !waits_for_program()) {
+           !waits_for_program()) {
         wire::GetReq request = waiting_.front();
         waiting_.pop_front();
-        serve(request);
+        if (ucs_unlikely(pauses_) && (request.header.flags & wire::kGetConfirm) != 0) {
+            paused_.push_back(request);
+        } else {
+            serve(request);
+        }
     }
     serving_ = false;
 }
@@ -156,6 +161,7 @@ void RmaTarget::on_cancel(const void *data, size_t length)
         return request.op == message.op;
     };
     waiting_.erase_if(same);
+    paused_.erase_if(same);
     if (!bulk_.stop_serving(message.op)) {
         /* All of it has arrived, or nothing will. */
         refuse(message.op, UCS_ERR_CANCELED);

@@ -40,17 +40,21 @@ public:
     /** There may be room for answers, or the program there: serves gets that wait. */
     void serve_waiting();
     /** Gets with kGetConfirm are not begun, or are again. */
-    void pause(bool yes);
+    void pause();
+    void resume();
     /** Ends a get that is not served, or no further. */
     void refuse(const wire::OpId &op, ucs_status_t status);
     /** All of a get was sent: says whether its memory is still there. */
     void confirm(const Transfer &get);
     /** Gets that wait are not served any more, and nobody is told. */
-    void clear() { waiting_.clear(); }
+    void clear()
+    {
+        waiting_.clear();
+        paused_.clear();
+    }
 
 private:
     bool waits_for_program();
-    bool waits_for_end() const;
     void serve(const wire::GetReq &request);
 
     Connection              &conn_;
@@ -61,7 +65,8 @@ private:
     Fifo<wire::GetReq>       waiting_; /* for room, or the program */
     std::vector<char>        answer_;  /* what a get reads, as long as wire::kMaxInlineGet */
     bool                     serving_ = false; /* inside serve_waiting() */
-    bool                     paused_ = false;
+    bool                     pauses_ = false;
+    Fifo<wire::GetReq>       paused_; /* until it does no more */
 };
 
 } // namespace fuselink

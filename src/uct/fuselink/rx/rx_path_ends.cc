@@ -57,7 +57,9 @@ void RxPathEnds::on_part(const wire::DataPart &part, const char *data,
     ucs_status_t status = UCS_ERR_INVALID_ADDR;
     RxTarget target;
     if (!whole) {
-        status = UCS_ERR_IO_ERROR;
+        /* Those before may have met a key that had ended. */
+        status = (part.place & wire::kPartRevocable) ? UCS_ERR_INVALID_ADDR :
+                                                       UCS_ERR_IO_ERROR;
         ucs_debug("fuselink: peer %016lx: part of a chunk without those before",
                   conn_.uuid());
     } else if (targets_.find(part, length, target) &&

@@ -6,6 +6,9 @@
 namespace fuselink {
 namespace {
 
+/* What a user hears of an operation by a key that the peer has ended. */
+constexpr ucs_status_t kKeyEnded = UCS_ERR_CONNECTION_RESET;
+
 /* A kernel has it, not a NIC. */
 bool on_stream(const Chunk &chunk)
 {
@@ -228,9 +231,10 @@ void ChunkTx::done(Chunk &chunk)
     }
     pool_.give_back(chunk);
     if (status != UCS_OK) {
-        const bool refused = transfer.checks_key() && !connection_.failed();
+        const bool refused = transfer.checks_key() && status == kKeyEnded &&
+                             !connection_.failed();
         if (transfer.status == UCS_OK) {
-            transfer.status = refused ? UCS_ERR_CONNECTION_RESET : status;
+            transfer.status = status;
         }
         transfers_.drop_unassigned(transfer);
         if (!refused) {
@@ -299,7 +303,10 @@ void ChunkTx::on_ack(const wire::ChunkAck &ack)
     if (chunk == nullptr) {
         return;
     }
-    ucs_status_t status = ack.status == UCS_OK ? UCS_OK : UCS_ERR_IO_ERROR;
+    const bool   ended  = chunk->transfer->checks_key() &&
+                          ack.status == UCS_ERR_INVALID_ADDR;
+    ucs_status_t status = ack.status == UCS_OK ? UCS_OK :
+                          ended                ? kKeyEnded : UCS_ERR_IO_ERROR;
     if (chunk->in_slot) {
         slots_.credits(chunk->pool).emptied(chunk->loan, ack.keeps_slot != 0);
         slot_step(*chunk, status);

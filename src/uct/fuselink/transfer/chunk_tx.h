@@ -48,7 +48,7 @@ public:
           room_(room), memory_(memory), slots_(slots), staging_(staging),
           transfers_(transfers), trials_(trials), buffers_(buffers),
           pump_(pump), trace_(trace), rma_(memory, slots),
-          messages_(connection, own, paths, recovery, room),
+          messages_(connection, own, paths, recovery, room, memory),
           notices_(connection, paths, recovery, room)
     {
     }

@@ -10,17 +10,25 @@ namespace fuselink {
 namespace {
 
 struct PackPart {
-    wire::DataPart header;
-    const char    *data;
-    size_t         length;
+    wire::DataPart        header;
+    const char           *data;
+    size_t                length;
+    Transfer             *served = nullptr; /* it is of its memory, at `at` */
+    const TransferMemory *memory = nullptr;
+    size_t                at     = 0;
 };
 
 size_t pack_part(void *dest, void *arg)
 {
     auto *part = static_cast<PackPart *>(arg);
     memcpy(dest, &part->header, sizeof(part->header));
-    memcpy(static_cast<char *>(dest) + sizeof(part->header), part->data,
-           part->length);
+    char *to = static_cast<char *>(dest) + sizeof(part->header);
+    if (part->served == nullptr) {
+        memcpy(to, part->data, part->length);
+    } else if (!part->memory->copy_served(*part->served, part->at, to, part->length)) {
+        memset(to, 0, part->length); /* which the peer throws away with the rest */
+        part->served->status = UCS_ERR_INVALID_ADDR;
+    }
     return sizeof(part->header) + part->length;
 }
 
@@ -53,6 +61,11 @@ bool MessageTx::send(Path &path)
         } else {
             part.data   = chunk->data() + chunk->sent;
             part.length = part_length;
+            if (transfer.kind == Transfer::Kind::ServeGet && chunk->staged == nullptr) {
+                part.served = &transfer;
+                part.memory = &memory_;
+                part.at     = at;
+            }
         }
         part.header.sender     = own_;
         part.header.session    = connection_.session();

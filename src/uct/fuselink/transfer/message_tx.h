@@ -7,6 +7,7 @@
 #include "path_recovery.h"
 #include "path_room.h"
 #include "path_set.h"
+#include "transfer_memory.h"
 
 #include <cstdint>
 
@@ -24,9 +25,9 @@ class MessageTx {
 public:
     /** All outlive this. `own`: the identity of this interface. */
     MessageTx(Connection &connection, uint64_t own, PathSet &paths,
-              PathRecovery &recovery, PathRoom &room)
+              PathRecovery &recovery, PathRoom &room, const TransferMemory &memory)
         : connection_(connection), own_(own), paths_(paths),
-          recovery_(recovery), room_(room)
+          recovery_(recovery), room_(room), memory_(memory)
     {
     }
     MessageTx(const MessageTx &)            = delete;
@@ -46,6 +47,7 @@ private:
     PathSet       &paths_;
     PathRecovery  &recovery_;
     PathRoom      &room_;
+    const TransferMemory &memory_;
 };
 
 } // namespace fuselink

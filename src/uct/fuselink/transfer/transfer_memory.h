@@ -45,6 +45,14 @@ public:
         return transfer.kind != Transfer::Kind::ServeGet ||
                regions_.contains(transfer.own_region, at + offset, length);
     }
+    /** Copies what a peer's get reads from memory of the host; false if it is not there any
+     *  more, and it does not go meanwhile. */
+    bool copy_served(const Transfer &transfer, size_t offset, void *to,
+                     size_t length) const
+    {
+        auto at = reinterpret_cast<uintptr_t>(transfer.buffer);
+        return regions_.copy_out(transfer.own_region, at + offset, to, length);
+    }
     /** The same of what is not given to a path. */
     bool still_there(const Transfer &transfer) const
     {

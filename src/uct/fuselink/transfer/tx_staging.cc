@@ -201,8 +201,12 @@ void TxStaging::copied(StagingSegment &segment)
     --copying_;
     --transfer.outstanding;
     if (status != UCS_OK) {
-        listener_.on_copy_failed(transfer, status);
-        connection_.fail(status);
+        /* It is no fault of the GPU's that another thread has just taken the memory away. */
+        const bool there = memory_.still_there(transfer, segment.offset, segment.length);
+        listener_.on_copy_failed(transfer, there ? status : UCS_ERR_INVALID_ADDR);
+        if (there) {
+            connection_.fail(status);
+        }
     }
     segment.copying = false; /* so that nobody else has let go of it */
     let_go(segment);
