@@ -20,8 +20,13 @@ from . import report
 from . import scaling
 from . import sizes
 from . import transports
+from . import watched
 from .errors import BenchError
 from .runner import Runner, in_order, progress, warn_when_busy
+
+
+_COMMANDS = {"calm": calm.run, "cpu": cpu.run, "failure": failure.run,
+             "outage": outage.run, "sizes": sizes.run, "watched": watched.run}
 
 
 def _parser():
@@ -35,7 +40,8 @@ def _parser():
                         " NICs, skew: those with uneven load, computing:"
                         " those that compute meanwhile, gpu: those with"
                         " memory of emulated GPUs; 'sizes', 'failure',"
-                        " 'outage', 'calm' and 'cpu' are commands of their own: see"
+                        " 'outage', 'calm', 'cpu' and 'watched' are commands of their"
+                        " own: see"
                         " sizes --help")
     parser.add_argument("--list", action="store_true",
                         help="list the cases and their bars")
@@ -89,6 +95,8 @@ def _list():
     print(f"{'outage':{width}}  how long a job stands when all NICs of a host were"
           " silent, see outage --help")
     print(f"{'sizes':{width}}  all sizes of several patterns, see sizes --help")
+    print(f"{'watched':{width}}  what endpoints with error handling cost, see watched"
+          " --help")
 
 
 def _show_plan(chosen, runner):
@@ -185,16 +193,9 @@ def main():
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, _interrupt)
     try:
-        if sys.argv[1:2] == ["sizes"]:
-            return sizes.run(sys.argv[2:])
-        if sys.argv[1:2] == ["failure"]:
-            return failure.run(sys.argv[2:])
-        if sys.argv[1:2] == ["outage"]:
-            return outage.run(sys.argv[2:])
-        if sys.argv[1:2] == ["calm"]:
-            return calm.run(sys.argv[2:])
-        if sys.argv[1:2] == ["cpu"]:
-            return cpu.run(sys.argv[2:])
+        command = _COMMANDS.get(sys.argv[1]) if len(sys.argv) > 1 else None
+        if command is not None:
+            return command(sys.argv[2:])
         return _run(_parser().parse_args())
     except (BenchError, ClusterError) as error:
         progress(f"bench: {error}")

@@ -9,23 +9,22 @@ has to do, so these are ucx_perftest's, which sleep while there is nothing to do
 import argparse
 import math
 import os
-import re
 import statistics
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from fuselink_cluster import Cluster, end, fuselink_missing
+from fuselink_cluster import Cluster, fuselink_missing
 
 from . import rates
 from . import size_cases
 from . import transports
-from .errors import BenchError, SampleError
+from .errors import BenchError
 from .options import names_of
+from .perftest import Perftest
 from .runner import progress
 
 _NAMES = ("ucx", "ucx-default", "ucx-tuned", "fuselink")
-_PORT = 13400
 _OUTSTANDING = 16
 _TICK = os.sysconf("SC_CLK_TCK")
 # From here on bytes cost more than messages.
@@ -91,39 +90,14 @@ class _Jobs:
         self.cluster = cluster
         self.idle = idle
 
-    def _listens(self):
-        process = self.cluster.start(
-            ["exec", "1", "cat", "/proc/net/tcp", "/proc/net/tcp6"], {})
-        text, _ = process.communicate(timeout=20)
-        return re.search(rf":{_PORT:04X} 0+:0000 0A", text) is not None
-
-    def _await(self, server, name):
-        until = time.monotonic() + 20
-        while not self._listens():
-            if time.monotonic() > until or server.poll() is not None:
-                raise SampleError(f"{name}: ucx_perftest does not listen")
-            time.sleep(0.05)
-
     def run(self, transport, size, messages):
         """What a job of so many messages takes."""
-        words, env = transport.launch(self.cluster.nics)
-        words = [*words, "ucx_perftest", "-E", "sleep", "-p", str(_PORT)]
-        server = self.cluster.start(
-            ["mpirun", "-np", "1", "--host", "host1", *words], env)
-        try:
-            self._await(server, transport.name)
+        with Perftest(self.cluster, transport, ("-E", "sleep")) as server:
             before, start = busy(), time.monotonic()
-            status, out, error = self.cluster.mpirun(
-                ["-np", "1", "--host", "host0", *words, "host1", "-t",
-                 "tag_bw", "-f", "-s", str(size), "-n", str(messages), "-w",
-                 "0", "-O", str(_OUTSTANDING)], env, 120)
+            server.client(["-t", "tag_bw", "-f", "-s", str(size), "-n", str(messages),
+                           "-w", "0", "-O", str(_OUTSTANDING)])
             seconds = time.monotonic() - start
             spent   = busy() - before
-            server.communicate(timeout=20)
-        finally:
-            end(server)
-        if status != 0 or server.returncode != 0:
-            raise SampleError(f"{transport.name}: {(error or out)[-500:]}")
         return Spent(spent - self.idle * seconds, seconds)
 
     def message(self, transport, size, messages):

@@ -2,7 +2,10 @@
 """contrib/bench/run failure: what it costs when a NIC is cut while a job runs."""
 
 import argparse
+import copy
 import os
+import subprocess
+import sys
 import time
 
 from fuselink_cluster import Cluster, fuselink_missing
@@ -65,6 +68,10 @@ def _parser():
     number("--out", 1.5, "seconds without the cable, in which data moves")
     number("--back", 2.0, "seconds after it is back")
     number("--watch", 60.0, "seconds to watch a job that stands still")
+    parser.add_argument("--at-once", action="store_true",
+                        help="the jobs of other transports than fuselink beside"
+                        " each other, when its own are over: they stand still for"
+                        " most of their time")
     parser.add_argument("--check", action="store_true",
                         help="exit with 1 if fuselink loses more than is"
                         " wanted")
@@ -104,6 +111,12 @@ class _Plan:
         return [(case, column) for case in self.cases
                 for column in self.columns
                 if not self.files.results(case, column, number)]
+
+    def without(self, columns):
+        """The same, but for those."""
+        rest = copy.copy(self)
+        rest.columns = [each for each in self.columns if each not in columns]
+        return rest
 
     def tables(self):
         return [(case, [row for column in self.columns
@@ -145,6 +158,22 @@ def _measure(plan, options, folder):
                 _job(plan, options.cuts, folder, cluster, case, column, number)
 
 
+def _measure_at_once(words, columns):
+    """A process of this command for each, with clusters of its own."""
+    children = [subprocess.Popen(
+        [sys.executable, sys.argv[0], "failure", *words, "--transports", column.name,
+         "--table", ""], stdout=subprocess.DEVNULL) for column in columns]
+    try:
+        for child, column in zip(children, columns):
+            if child.wait() != 0:
+                raise BenchError(f"{column.name} was not measured")
+    finally:
+        for child in children:
+            child.terminate() # if it is still there
+        for child in children:
+            child.wait()
+
+
 def _job(plan, cuts, folder, cluster, case, column, number):
     progress(f"{case.name}, {number + 1} of {plan.rounds}: {column.name}")
     results = []
@@ -180,6 +209,8 @@ def run(words):
     if options.in_turn > 1 and options.nics_of_messages:
         raise BenchError("--in-turn or --nics-of-messages: who has the messages"
                          " is asked before the first NIC is cut")
+    if options.at_once and options.variant:
+        raise BenchError("--at-once or --variant")
     plan = _Plan(options)
     if options.dry_run:
         left = sum(len(plan.left(number)) for number in range(plan.rounds))
@@ -187,8 +218,13 @@ def run(words):
         return 0
     folder = programs.build(options.build_dir)
     warn_when_busy()
+    others = [each for each in plan.columns if not each.fuselink]
+    if not options.at_once or len(others) < 2:
+        others = []
     try:
-        _measure(plan, options, folder)
+        _measure(plan.without(others), options, folder)
+        if others:
+            _measure_at_once(words, others)
     finally: # also at a signal: what there is so far
         tables = plan.tables()
         text = failure_report.text(tables, _head(plan), plan.wires)

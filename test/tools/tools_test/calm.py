@@ -87,7 +87,8 @@ def a_cut_is_an_alarm(hosts):
 
 def helps(hosts):
     """Each part of contrib/bench/run says what its options are."""
-    for words in ([], ["sizes"], ["failure"], ["outage"], ["calm"], ["cpu"]):
+    for words in ([], ["sizes"], ["failure"], ["outage"], ["calm"], ["cpu"],
+                  ["watched"]):
         done = subprocess.run([hosts.source / "contrib/bench/run", *words, "--help"],
                               capture_output=True, text=True, timeout=60, check=False)
         expect(done.returncode == 0 and done.stdout.startswith("usage: "), words,

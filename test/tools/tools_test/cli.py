@@ -7,7 +7,7 @@ from pathlib import Path
 from fuselink_bench import programs
 from fuselink_cluster import Cluster, ClusterError
 
-from . import calm, cpu, failure, info, outage, records, sizes, top
+from . import calm, cpu, failure, info, outage, records, sizes, top, watched
 from .hosts import Hosts
 from .report import Report
 
@@ -36,7 +36,7 @@ def main(source, patterns, environ):
         with Cluster(prefix="test-tools", rates=["200mbit"] * 4) as cluster:
             hosts = Hosts(source, build, folder, cluster)
             for module in (top, info, records, sizes, failure,
-                           outage, calm, cpu):
+                           outage, calm, cpu, watched):
                 for case in module.CASES:
                     name = f"{module.__name__.rpartition('.')[2]}." \
                            f"{case.__name__}"
