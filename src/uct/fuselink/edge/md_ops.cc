@@ -77,8 +77,8 @@ void pack_key(Md &md, uct_mem_h memh, bool revocable, void *buffer)
     memset(out, 0, md.key_size());
 
     wire::PackedKey packed;
-    packed.id      = region.key.id;
-    packed.key     = region.key.key;
+    packed.id        = region.key.id;
+    packed.key       = region.key.key;
     packed.on_gpu    = region.on_gpu();
     packed.revocable = revocable;
     unsigned slots   = inline_keys(nics);

@@ -45,6 +45,11 @@ public:
         return transfer.kind != Transfer::Kind::ServeGet ||
                regions_.contains(transfer.own_region, at + offset, length);
     }
+    /** The same of what is not given to a path. */
+    bool still_there(const Transfer &transfer) const
+    {
+        return still_there(transfer, transfer.assigned, transfer.rest());
+    }
     /** Copies what a peer's get reads from memory of the host; false if it is not there any
      *  more, and it does not go meanwhile. */
     bool copy_served(const Transfer &transfer, size_t offset, void *to,
@@ -52,11 +57,6 @@ public:
     {
         auto at = reinterpret_cast<uintptr_t>(transfer.buffer);
         return regions_.copy_out(transfer.own_region, at + offset, to, length);
-    }
-    /** The same of what is not given to a path. */
-    bool still_there(const Transfer &transfer) const
-    {
-        return still_there(transfer, transfer.assigned, transfer.rest());
     }
 
     /** Calls fn(uct_mem_h) with the memory that the transfer is from, or for, as
