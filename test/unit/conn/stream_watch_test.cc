@@ -104,5 +104,65 @@ TEST(StreamWatch, WhatItBeginsWithHasNotEndedThere)
     EXPECT_EQ(watch.heard_at(), ms(103));
 }
 
+/* A kernel sends some of it again soon, and then not for long. */
+TEST(StreamWatch, RemembersSinceWhenNothingWasAcknowledged)
+{
+    StreamWatch watch;
+    StreamState state;
+    EXPECT_EQ(watch.unheard_from, sched::Nanos());
+    state.segments   = 3;
+    state.acked      = 1000;
+    state.since_ack  = ms(2);
+    state.since_sent = ms(1);
+    watch.hear(state, ms(100));
+    EXPECT_EQ(watch.unheard_from, ms(99));
+    state.since_ack  = ms(12);
+    state.since_sent = ms(0);
+    watch.hear(state, ms(110));
+    EXPECT_EQ(watch.unheard_from, ms(99));
+    state.acked     = 2000;
+    state.since_ack = ms(0);
+    watch.hear(state, ms(112));
+    EXPECT_EQ(watch.unheard_from, ms(112));
+    state.segments = 0;
+    watch.hear(state, ms(114));
+    EXPECT_EQ(watch.unheard_from, sched::Nanos());
+}
+
+/* It was over when its kernel was asked because of it, but not when that was asked before. */
+TEST(StreamWatch, AKernelsFirstTryIsASecondPacket)
+{
+    using sched::StallClock;
+    for (const bool seen : {false, true}) {
+        StreamWatch      watch;
+        StreamState      state;
+        sched::StallView view;
+        state.segments = 3;
+        state.acked    = 1000;
+        if (seen) { /* 2 ms after the last of its packets */
+            state.since_sent = state.since_ack = ms(2);
+            watch.hear(state, ms(102));
+        }
+        view.in_flight = view.much = true;
+        view.rtt                   = ms(2);
+        view.tick                  = ms(4);
+        StallClock::Health health  = StallClock::Health::Fine;
+        sched::Nanos       now     = ms(108);
+        for (; health != StallClock::Health::Dead && now < ms(300); now = now + ms(1)) {
+            state.since_ack  = now - ms(100);
+            state.since_sent = now - ms(108); /* the try */
+            watch.hear(state, now);
+            view.now          = now;
+            view.acked_at     = watch.acked_at;
+            view.sent_at      = now - state.since_sent;
+            view.unheard_from = watch.unheard_from;
+            view.peer_done_at = view.program_at = now;
+            health                              = watch.clock.look(view);
+        }
+        EXPECT_EQ(health == StallClock::Health::Dead, seen);
+        EXPECT_LE(now, seen ? ms(180) : ms(300));
+    }
+}
+
 } // namespace
 } // namespace fuselink

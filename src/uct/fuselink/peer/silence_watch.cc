@@ -429,16 +429,27 @@ sched::Nanos SilenceWatch::lately(const Path &path)
 void SilenceWatch::on_told(uint8_t own, uint8_t remote)
 {
     Path *path = bulk_.paths().find(own, remote, [](const Path &) { return true; });
-    if (path == nullptr) {
-        return;
+    if (path != nullptr) {
+        path->stream.unanswered = path->stream.unanswered || !path->room.connected;
     }
-    Wire *wire = path->stream.wire;
-    path->stream.unanswered = path->stream.unanswered || !path->room.connected;
+    /* Who only takes data has no more there than its lane, for what it says of them. */
+    const bool by_path = path != nullptr && path->stream.wire != nullptr;
+    Wire      *wire    = by_path                            ? path->stream.wire :
+                         lane_is_stream_over(own, remote) ? lane_.wire : nullptr;
     if (wire != nullptr &&
-        rails_.wires().may_be_silent(*wire, host_.now(), lately(*path))) {
+        rails_.wires().may_be_silent(*wire, host_.now(),
+                                     by_path ? lately(*path) : Wires::kLately)) {
         rails_.wires().proved_silent(*wire, host_.now());
         leave(*wire);
     }
+}
+
+bool SilenceWatch::lane_is_stream_over(uint8_t own, uint8_t remote) const
+{
+    const Rail *rail = channel_.rail();
+    return rail != nullptr && rail->traits().stream && rail->index() == own &&
+           channel_.remote() == remote && lane_.number == channel_.lane() &&
+           lane_.ep == channel_.ep();
 }
 
 void SilenceWatch::leave(const Wire &wire)

@@ -111,6 +111,7 @@ private:
     void   check(const Stream &stream, sched::Nanos now);
     void   suspect_ports(sched::Nanos now);
     sched::Nanos limit_of(const Stream &stream) const;
+    bool   lane_is_stream_over(uint8_t own, uint8_t remote) const;
     void   leave(const Wire &wire);
     bool   begin_for(Wire &wire, EndpointCheck &check, uct_ep_h ep, unsigned index);
     void   leave_pair(Path &path, sched::Nanos since, sched::Nanos now);

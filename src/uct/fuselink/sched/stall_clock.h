@@ -22,6 +22,8 @@ struct StallView {
     bool     much = false; /* and so much that no kernel waits to acknowledge it */
     Nanos    acked_at;          /* the last acknowledgement of anything */
     Nanos    sent_at;           /* data last left, once more or for the first time */
+    Nanos    unheard_from;      /* what is in flight was already, and nothing was acknowledged
+                                   since; 0: is not known */
     Nanos    rtt, rtt_deviation;
     unsigned retransmits = 0;   /* time-outs in a row */
     bool     window_shut = false; /* the receiver has no room */
@@ -221,11 +223,13 @@ private:
         }
     };
 
-    /* Something has come, or begins to be in flight after nothing was. */
+    /* Something has come, or begins to be in flight after nothing was. The kernel's first try
+     * may be over by the first look: who was seen before it waits since then. */
     void begin(const StallView &view, Nanos heard) noexcept
     {
-        const Nanos from = waits_ ? heard :
-                                    std::max({heard, view.sent_at, view.probed_at});
+        const Nanos sent = view.unheard_from != Nanos() ?
+                               view.unheard_from : std::max(view.sent_at, view.probed_at);
+        const Nanos from = waits_ ? heard : std::max(heard, sent);
         own_    = {std::min(from, view.now), Nanos(), Nanos()};
         wire_   = own_;
         rested_ = waits_ ? Nanos() : own_.from - heard;

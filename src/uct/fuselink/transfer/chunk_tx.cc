@@ -308,7 +308,7 @@ void ChunkTx::on_ack(const wire::ChunkAck &ack)
     ucs_status_t status = ack.status == UCS_OK ? UCS_OK :
                           ended                ? kKeyEnded : UCS_ERR_IO_ERROR;
     if (chunk->in_slot) {
-        slots_.credits(chunk->pool).emptied(chunk->loan, ack.keeps_slot != 0);
+        slots_.emptied(chunk->pool, chunk->loan, ack.keeps_slot != 0);
         slot_step(*chunk, status);
         pump_.room_again();
     } else {

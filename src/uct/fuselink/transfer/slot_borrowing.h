@@ -53,6 +53,14 @@ public:
      *  empty. */
     void give_back();
 
+    /** The peer has emptied a slot that we filled; `kept`: it was still ours then, which a recall
+     *  may have ended that was sent before this was said. */
+    void emptied(uint32_t pool, const SlotCredit &loan, bool kept)
+    {
+        pools_[pool].credits.emptied(loan, kept);
+        give_back(pool);
+    }
+
     /** Asks for the key by which the NIC of the path reaches the pool's slots, unless that
      *  was done. */
     void request_key(const Path &path, uint32_t pool);
