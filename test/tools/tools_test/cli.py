@@ -22,6 +22,15 @@ def _build(source, build):
     return folder
 
 
+def _few(source, environ):
+    """What stands for the others in contrib/check, as in test/lib/representative.sh."""
+    if environ.get("FUSELINK_CHECK") != "representative":
+        return []
+    lines = (source / "test/tools/representative.list").read_text(encoding="utf-8")
+    return [words for line in lines.splitlines()
+            if (words := line.partition("#")[0].strip())]
+
+
 def main(source, patterns, environ):
     build = environ.get("FUSELINK_BUILD")
     if not build:
@@ -30,7 +39,7 @@ def main(source, patterns, environ):
     build = Path(build).resolve()
     environ.setdefault("FUSELINK_LIB", str(
         build / "src/uct/fuselink/.libs/libuct_fuselink.so.0"))
-    report = Report(patterns)
+    report = Report(patterns, _few(source, environ))
     folder = _build(source, build)
     try:
         with Cluster(prefix="test-tools", rates=["200mbit"] * 4) as cluster:

@@ -7,6 +7,7 @@
 #include "cases.h"
 #include "wire/address.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -27,6 +28,23 @@ void allow_files(int count)
     getrlimit(RLIMIT_NOFILE, &limit);
     limit.rlim_cur = static_cast<rlim_t>(count);
     setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* Of those that it may have, a process uses a connection for each NIC of each peer. */
+void more_files(Session &)
+{
+    allow_files(256);
+    Domain domain;
+    Worker worker;
+    Iface  first(domain, worker, "rails");
+    rlimit limit;
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+            limit.rlim_cur == std::min<rlim_t>(limit.rlim_max, 1 << 16),
+            "%lu descriptors, of %lu that there may be", limit.rlim_cur, limit.rlim_max);
+    allow_files(300);
+    Iface second(domain, worker, "rails");
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur == 300,
+            "%lu descriptors, though the program wants 300", limit.rlim_cur);
 }
 
 /* Where no NIC registers memory: with any cost UCP would send long messages in pieces, each
@@ -310,6 +328,9 @@ std::vector<Case> limits_cases()
     files.passive = nullptr;
     files.log     = {anything};
     cases.push_back(files);
+
+    cases.push_back(make("rails.limits.more_files", more_files));
+    cases.back().passive = nullptr;
 
     Case paths = make("rails.limits.files_for_paths", files_for_paths);
     paths.log  = {{Side::Active, "does not reach .* left out", 1, 4},

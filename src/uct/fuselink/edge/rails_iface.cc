@@ -3,6 +3,7 @@
 
 #include "../../../ucs_ext/progress_choice.h"
 #include "../config/config.h"
+#include "../host/descriptor_limit.h"
 #include "iface.h"
 #include "internal_ops.h"
 #include "md.h"
@@ -172,6 +173,8 @@ ucs_status_t RailsIface::init(uct_md_h tl_md, uct_worker_h tl_worker,
         ucs_error("fuselink: a UCT worker is for one thread at a time");
         return UCS_ERR_INVALID_PARAM;
     }
+    /* Once: a program that lowers it later means that. */
+    [[maybe_unused]] static const bool raised = (raise_descriptor_limit(), true);
 
     static uct_iface_internal_ops_t internal_ops = [] {
         auto table                = internal_ops_table();

@@ -13,21 +13,6 @@ constexpr sched::Nanos kLastAsk  = sched::Nanos::millis(1000);
 /* A program that says nothing for so long, though it is asked, computes: when it is heard
  * again it has not looked at everything yet. */
 constexpr sched::Nanos kRests = kLastAsk / 2;
-/* Until a NIC is asked whether messages have come, which their program says itself if
- * it looks. */
-constexpr sched::Nanos kFirstCheck = sched::Nanos::millis(50);
-/* A lane of datagrams on which nothing is heard is left later each time, at most 2^6
- * times as late. */
-constexpr unsigned kMostDoubles = 6;
-/* UCX sends datagrams again after 10 ms, and twice as late each time. They are
- * acknowledged by its thread in the other process, which may be stopped: a lane of
- * datagrams, which in general is one for a moment only, is left late. */
-constexpr sched::Nanos kDatagramRetry = sched::Nanos::millis(67);
-constexpr sched::Nanos kDatagramLane  = sched::Nanos::millis(2000);
-/* Another queue pair of a wire in doubt has to answer. */
-constexpr sched::Nanos kOtherPair = sched::Nanos::millis(100);
-/* A program that was heard so long ago takes what comes. */
-constexpr sched::Nanos kLooks = sched::Nanos::millis(200);
 
 } // namespace
 
@@ -35,7 +20,7 @@ void SilenceWatch::look(sched::Nanos now)
 {
     Stream       streams[kMost];
     const size_t count   = find_streams(streams, now);
-    look_at_nic(now);
+    nics_.look_at_lane(now);
     bool         suspect = wireup_.replaces_lane();
     for (size_t i = 0; i < count; ++i) {
         Stream &stream = streams[i];
@@ -48,7 +33,7 @@ void SilenceWatch::look(sched::Nanos now)
         if (streams[i].check == nullptr) {
             ask(streams[i], now);
         } else if (streams[i].asked) {
-            ask_nic(streams[i], now);
+            nics_.ask(streams[i], now);
         }
     }
     look_at_peer(streams, count, now);
@@ -64,7 +49,7 @@ void SilenceWatch::look_at_peer(const Stream *streams, size_t count,
                                 sched::Nanos now)
 {
     unsigned     waiting = 0;
-    sched::Nanos heard   = std::max(program_at_, acknowledged_at_);
+    sched::Nanos heard   = std::max(program_at_, nics_.acknowledged_at());
     for (size_t i = 0; i < count; ++i) {
         const Stream &stream = streams[i];
         heard = std::max(heard, stream.watch->heard_at());
@@ -188,35 +173,10 @@ void SilenceWatch::on_empty(Stream &stream, sched::Nanos now)
     }
 }
 
-/* A NIC says when a put has ended. Of messages only who asks hears that they have
- * come, before their program looks. */
-void SilenceWatch::ask_nic(Stream &stream, sched::Nanos now)
-{
-    const StreamWatch &watch = *stream.watch;
-    const sched::Nanos since = now - watch.began;
-    const sched::Nanos pause = std::clamp(since / 4, kFirstCheck, kLastAsk);
-    if (!stream.ends_by_itself() && since >= kFirstCheck && now - watch.asked_at >= pause) {
-        check(stream, now);
-    }
-}
-
-void SilenceWatch::check(const Stream &stream, sched::Nanos now)
-{
-    const unsigned index = stream.path != nullptr ?
-                               stream.path->poll_index() :
-                               channel_.rail()->poll_hello_index();
-    if (stream.check->begin(stream.ep, poller_, index)) {
-        stream.watch->asked_at = now;
-        if (stream.path == nullptr) {
-            lane_.asked = channel_.said_seen();
-        }
-    }
-}
-
 void SilenceWatch::send_probe(const Stream &stream, sched::Nanos now)
 {
     if (stream.check != nullptr) {
-        check(stream, now);
+        nics_.check(stream, now);
     }
     if (stream.path == nullptr) {
         channel_.ask_seen();
@@ -232,12 +192,8 @@ bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
         return false;
     }
     Rail &rail = *channel_.rail();
-    if (lane_.number != channel_.lane() || lane_.ep != channel_.ep()) {
-        lane_.watch  = {};
-        lane_.wire   = nullptr;
-        lane_.number = channel_.lane();
-        lane_.ep     = channel_.ep();
-        lane_.watch.answers = lane_.check.answers();
+    if (!lane_.is_of(channel_)) {
+        lane_.begin(channel_);
     }
     if (ucs_unlikely(lane_.wire == nullptr)) {
         for (const auto &record : bulk_.table().rails) {
@@ -246,8 +202,8 @@ bool SilenceWatch::find_lane(Stream &lane, sched::Nanos now)
             }
         }
     }
-    note_acknowledged(now);
-    if (nic_tells_of_lane()) {
+    nics_.note_acknowledged(now);
+    if (nics_.tells_of_lane()) {
         return false;
     }
     lane = {&lane_.watch, lane_.wire, channel_.ep(), nullptr,
@@ -273,14 +229,6 @@ bool SilenceWatch::watches(const Path &path) const
     return path.on_nic != 0 || path.awaits_program();
 }
 
-/* Also before anything went over it: it may be asked. */
-bool SilenceWatch::carries_by_pair(const Path &path)
-{
-    return path.state == Path::State::Ready ?
-               path.pair_owns() :
-               path.state == Path::State::Idle && path.pair && path.pair->ready();
-}
-
 Wire &SilenceWatch::wire_of(Path &path)
 {
     if (ucs_unlikely(path.stream.wire == nullptr)) {
@@ -292,7 +240,7 @@ Wire &SilenceWatch::wire_of(Path &path)
 bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
 {
     const bool is_stream = path.rail.traits().stream;
-    const bool is_pair   = carries_by_pair(path);
+    const bool is_pair   = NicWatch::carries_by_pair(path);
     if (ucs_unlikely(path.stream.wire != nullptr &&
                      path.stream.wire->evidence.silent())) {
         rails_.wires().look_at_others(*path.stream.wire, now);
@@ -385,47 +333,6 @@ void SilenceWatch::on_wire(const Wire &wire)
     }
 }
 
-/* What these bring is for the wire, whoever doubts it. */
-void SilenceWatch::on_doubt(Wire &wire, sched::Nanos now)
-{
-    for (auto &path : bulk_.paths()) {
-        Path::Stream &own = path->stream;
-        if (own.wire != &wire || &own == wire.doubt.whose || !carries_by_pair(*path)) {
-            continue;
-        }
-        const bool asked = begin_for(wire, own.check, path->pair->ep(), path->poll_index());
-        if ((path->on_nic != 0 || asked) && !path->awaits_program()) {
-            rails_.wires().note_other(wire, now);
-        }
-    }
-    if (lane_.wire != &wire || !nic_tells_of_lane() || !channel_.rail()->by_ep() ||
-        lane_.number != channel_.lane() || channel_.ep() == nullptr ||
-        lane_.ep != channel_.ep() || !channel_.taken() ||
-        channel_.has(ControlChannel::kConnecting)) {
-        return;
-    }
-    /* The other NIC may have no room for messages, if its program does not look: then it
-     * does not answer, which says nothing. */
-    if (begin_for(wire, lane_.check, channel_.ep(), channel_.rail()->poll_index()) &&
-        (channel_.unseen() == 0 || now - program_at_ < kLooks)) {
-        rails_.wires().note_other(wire, now);
-    }
-}
-
-/* True if the other NIC owes an answer now. */
-bool SilenceWatch::begin_for(Wire &wire, EndpointCheck &check, uct_ep_h ep, unsigned index)
-{
-    return check.begin(ep, poller_, index, &wire.doubt.answered) && check.under_way();
-}
-
-/* Of queue pairs little is heard while all goes well. */
-sched::Nanos SilenceWatch::lately(const Path &path)
-{
-    return carries_by_pair(path) ?
-               sched::QuietClock::limit(path.rail.retry_time(), {}, {}) / 2 :
-               Wires::kLately;
-}
-
 void SilenceWatch::on_told(uint8_t own, uint8_t remote)
 {
     Path *path = bulk_.paths().find(own, remote, [](const Path &) { return true; });
@@ -438,7 +345,7 @@ void SilenceWatch::on_told(uint8_t own, uint8_t remote)
                          lane_is_stream_over(own, remote) ? lane_.wire : nullptr;
     if (wire != nullptr &&
         rails_.wires().may_be_silent(*wire, host_.now(),
-                                     by_path ? lately(*path) : Wires::kLately)) {
+                                     by_path ? NicWatch::lately(*path) : Wires::kLately)) {
         rails_.wires().proved_silent(*wire, host_.now());
         leave(*wire);
     }
@@ -448,15 +355,14 @@ bool SilenceWatch::lane_is_stream_over(uint8_t own, uint8_t remote) const
 {
     const Rail *rail = channel_.rail();
     return rail != nullptr && rail->traits().stream && rail->index() == own &&
-           channel_.remote() == remote && lane_.number == channel_.lane() &&
-           lane_.ep == channel_.ep();
+           channel_.remote() == remote && lane_.is_of(channel_);
 }
 
 void SilenceWatch::leave(const Wire &wire)
 {
     for (auto &path : bulk_.paths()) {
         if (path->stream.wire == &wire &&
-            (carries_by_pair(*path) ||
+            (NicWatch::carries_by_pair(*path) ||
              (path->state == Path::State::Ready && path->room.connected))) {
             bulk_.on_silent(*path);
         }
@@ -514,7 +420,9 @@ void SilenceWatch::judge(Stream &stream, const Stream *all, size_t count,
                          sched::Nanos now)
 {
     if (stream.check != nullptr) {
-        judge_nic(stream, all, count, now);
+        if (nics_.judge(stream, {all, count}, program_at_, now)) {
+            probe(stream, all, count, now);
+        }
         return;
     }
     const StreamState &state = stream.state;
@@ -614,107 +522,6 @@ bool SilenceWatch::is_useless(const Stream &lane, const sched::StallView &view)
                                                    StallClock::kTwoTake);
 }
 
-/* Only what was asked, or ends by itself, can be silent. */
-void SilenceWatch::judge_nic(Stream &stream, const Stream *all, size_t count,
-                             sched::Nanos now)
-{
-    Path *path = stream.path;
-    /* Also by a question of before the last end, of which others may have told. One of a
-     * connection that is gone says nothing of this. */
-    if (!stream.ends_by_itself() &&
-        (!stream.check->under_way() || stream.watch->asked_at == sched::Nanos())) {
-        return;
-    }
-    const sched::QuietView view = stream.quiet_view({all, count}, limit_of(stream),
-                                                    program_at_, rails_.wires(), now);
-    if (now - view.since >= kFirstCheck) {
-        suspect_ports(now);
-    }
-    const auto health = stream.watch->quiet.look(view);
-    if (health == sched::QuietClock::Health::Dead && path != nullptr) {
-        leave_pair(*path, view.since, now);
-    } else if (health == sched::QuietClock::Health::Dead) {
-        ++lane_.left;
-        wireup_.on_silent();
-    } else if (health != sched::QuietClock::Health::Fine) {
-        probe(stream, all, count, now);
-        if (path != nullptr && path->pair_owns()) {
-            rails_.wires().doubt(*stream.wire, &path->stream, view.since);
-        }
-    }
-}
-
-/* Where no other pair can be asked only this one is left: the others find out. */
-void SilenceWatch::leave_pair(Path &path, sched::Nanos since, sched::Nanos now)
-{
-    Wire              &wire  = *path.stream.wire;
-    const sched::Nanos other = rails_.wires().other_waits(wire, since, now);
-    if (!path.pair_owns() || (other != sched::Nanos() && now - other >= kOtherPair)) {
-        rails_.wires().proved_silent(wire, now);
-    } else if (other != sched::Nanos()) {
-        return;
-    }
-    bulk_.on_silent(path);
-}
-
-/* By the peer's program. */
-void SilenceWatch::note_acknowledged(sched::Nanos now)
-{
-    if (lane_.acknowledged == channel_.acknowledged()) {
-        return;
-    }
-    lane_.acknowledged = channel_.acknowledged();
-    lane_.left         = 0;
-    acknowledged_at_   = now;
-    /* Of a lane that is no more nothing comes: it was told over another wire. What comes
-     * over a stream its kernel knows. */
-    if (lane_.wire != nullptr && lane_.number == channel_.lane() &&
-        lane_.ep == channel_.ep() && !channel_.has(ControlChannel::kConnecting) &&
-        !channel_.rail()->traits().stream) {
-        rails_.wires().heard(*lane_.wire, now);
-    }
-}
-
-void SilenceWatch::look_at_nic(sched::Nanos now)
-{
-    note_acknowledged(now);
-    if (!waits_for_nic() || acknowledged_at_ == now) {
-        lane_.waits_from = {};
-    } else if (lane_.waits_from == sched::Nanos()) {
-        lane_.waits_from = now;
-        lane_.ports_at   = now + kFirstCheck;
-    } else if (now >= lane_.ports_at) {
-        lane_.ports_at = now + std::clamp((now - lane_.waits_from) / 4, kFirstCheck,
-                                          kLastAsk);
-        rails_.suspect_ports();
-    }
-}
-
-/* Long before silence is proof: those here, and those of a peer whose program answers. */
-void SilenceWatch::suspect_ports(sched::Nanos now)
-{
-    rails_.suspect_ports();
-    if (channel_.ep() != nullptr && nic_tells_of_lane() &&
-        now - lane_.watch.probed_at >= kFirstCheck) {
-        lane_.watch.probed_at = now;
-        channel_.ask_seen();
-    }
-}
-
-/* A lane is left later each time. */
-sched::Nanos SilenceWatch::limit_of(const Stream &stream) const
-{
-    const Path *path = stream.path;
-    if (path == nullptr) {
-        return kDatagramLane *
-               (int64_t{1} << std::min(lane_.left, kMostDoubles));
-    }
-    return sched::QuietClock::limit(
-        path->pair_owns() ? path->rail.retry_time() : kDatagramRetry,
-        path->meter.in_flight(),
-        path->meter.known() ? path->meter.rate() : sched::Rate());
-}
-
 /* What is acknowledged by the kernels and NICs: the peer's program need not run. */
 void SilenceWatch::probe(const Stream &suspect, const Stream *all, size_t count,
                          sched::Nanos now)
@@ -727,7 +534,7 @@ void SilenceWatch::probe(const Stream &suspect, const Stream *all, size_t count,
             (stream.watch != suspect.watch && stream.shares_wire(suspect) &&
              suspect.check == nullptr && suspect.state.unsent.is_zero()) ||
             now - stream.watch->probed_at <
-                (suspect.check != nullptr ? kFirstCheck : kProbePause)) {
+                (suspect.check != nullptr ? NicWatch::kFirstCheck : kProbePause)) {
             continue;
         }
         stream.watch->probed_at = now;

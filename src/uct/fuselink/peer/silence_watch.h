@@ -10,8 +10,10 @@
 #include "../sched/return_clock.h"
 #include "../transfer/bulk.h"
 #include "../wireup/wireup.h"
+#include "nic_watch.h"
 #include "unheard.h"
 #include "watched_connection.h"
+#include "watched_lane.h"
 
 #include <cstddef>
 
@@ -36,7 +38,7 @@ public:
     SilenceWatch(Connection &conn, ControlChannel &channel, Wireup &wireup,
                  BulkSender &bulk, Rails &rails, Poller &poller, Host &host)
         : conn_(conn), channel_(channel), wireup_(wireup), bulk_(bulk),
-          rails_(rails), poller_(poller), host_(host),
+          rails_(rails), host_(host), nics_(channel, wireup, bulk, rails, poller, lane_),
           unheard_(conn.uuid(), rails.list())
     {
     }
@@ -54,23 +56,17 @@ public:
     }
     /** From progress, when the time has come. */
     void look(sched::Nanos now);
-    /** The lane is a queue pair of its own, and something that was sent is not
-     *  acknowledged, by the peer's program: that may take long for other reasons, but its
-     *  port may have no link. */
-    bool waits_for_nic() const
-    {
-        return channel_.unseen() != 0 && channel_.ep() != nullptr &&
-               channel_.has_own_end() && nic_tells_of_lane();
-    }
+    /** See NicWatch. */
+    bool waits_for_nic() const { return nics_.waits_for_lane(); }
     /** The part of look() that is for this; from progress as well. */
-    void look_at_nic(sched::Nanos now);
+    void look_at_nic(sched::Nanos now) { nics_.look_at_lane(now); }
     /** The connection has failed: nobody is looked at any more. */
     void forget() { unheard_.forget(); }
     /** A connection, of this peer or of another, has found a wire silent, or that it
      *  speaks again. From progress. */
     void on_wire(const Wire &wire);
     /** A queue pair of one waits for long: those of this peer are asked. From progress. */
-    void on_doubt(Wire &wire, sched::Nanos now);
+    void on_doubt(Wire &wire, sched::Nanos now) { nics_.on_doubt(wire, program_at_, now); }
     /** The peer has found the one from our rail `own` to its `remote` silent. */
     void on_told(uint8_t own, uint8_t remote);
     /** The peer waits for something. */
@@ -89,33 +85,18 @@ private:
      * NIC: nothing of ours need be under way. */
     bool   watches_lane() const
     {
-        return channel_.ep() != nullptr && !nic_tells_of_lane() &&
+        return channel_.ep() != nullptr && !nics_.tells_of_lane() &&
                (channel_.unseen() != 0 || channel_.seen_is_due() ||
                 channel_.said_seen() != lane_.said ||
                 channel_.has(ControlChannel::kWiring));
     }
-    /* It is a queue pair, or one end for all peers (dc). A NIC knows what waits only
-     * for room that the peer's program makes, and nobody else does. */
-    bool   nic_tells_of_lane() const
-    {
-        return channel_.rail()->reads() && !channel_.for_hellos();
-    }
-    void   note_acknowledged(sched::Nanos now);
-    static bool carries_by_pair(const Path &path);
     Wire  &wire_of(Path &path);
     bool   find_path(Stream &stream, Path &path, sched::Nanos now);
     void   note_answers(Stream &stream, sched::Nanos now);
     void   hear(Stream &stream, sched::Nanos now);
     void   ask(Stream &stream, sched::Nanos now);
-    void   ask_nic(Stream &stream, sched::Nanos now);
-    void   check(const Stream &stream, sched::Nanos now);
-    void   suspect_ports(sched::Nanos now);
-    sched::Nanos limit_of(const Stream &stream) const;
     bool   lane_is_stream_over(uint8_t own, uint8_t remote) const;
     void   leave(const Wire &wire);
-    bool   begin_for(Wire &wire, EndpointCheck &check, uct_ep_h ep, unsigned index);
-    void   leave_pair(Path &path, sched::Nanos since, sched::Nanos now);
-    static sched::Nanos lately(const Path &path);
     void   on_empty(Stream &stream, sched::Nanos now);
     void   send_probe(const Stream &stream, sched::Nanos now);
     void   look_at_connecting(Path &path, sched::Nanos now);
@@ -123,8 +104,6 @@ private:
                  sched::Nanos now);
     void   on_return(const Stream *streams, size_t count, sched::Nanos now);
     bool   leave_behind(const Stream &stream, sched::Nanos now);
-    void   judge_nic(Stream &stream, const Stream *all, size_t count,
-                     sched::Nanos now);
     bool   waits_for_lane() const;
     void   look_at_peer(const Stream *streams, size_t count, sched::Nanos now);
     void   probe(const Stream &suspect, const Stream *all, size_t count,
@@ -135,28 +114,12 @@ private:
     Wireup         &wireup_;
     BulkSender     &bulk_;
     Rails          &rails_;
-    Poller         &poller_;
     Host           &host_;
-    struct Lane {
-        StreamWatch watch;
-        Wire       *wire   = nullptr; /* null: not known yet */
-        uint8_t     number = 0; /* whose these are */
-        uint64_t    said   = 0; /* so many of those have come, */
-        uint64_t    asked  = 0; /* and were said when the NIC was asked */
-        uct_ep_h    ep     = nullptr;
-        EndpointCheck check; /* of what is no stream */
-        /* One of datagrams was left so often since the peer's program acknowledged
-         * this. */
-        unsigned            left = 0;
-        wire::MessageNumber acknowledged = 0;
-        sched::Nanos        waits_from; /* waits_for_nic(); 0: it does not */
-        sched::Nanos        ports_at;   /* are asked then */
-    };
-    Lane            lane_;
+    WatchedLane     lane_;
+    NicWatch        nics_;
     sched::Echo     messages_, questions_; /* that its program has answered */
     sched::Nanos    program_at_;      /* it ran then, or later; */
     sched::Nanos    runs_since_;      /* without a pause */
-    sched::Nanos    acknowledged_at_; /* messages by it */
     Unheard         unheard_;
     sched::ReturnClock return_; /* of the peer */
 };
