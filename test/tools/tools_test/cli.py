@@ -52,4 +52,5 @@ def main(source, patterns, environ):
                     report.check(name, case, hosts)
     except ClusterError as error:
         report.not_ok("the cluster", str(error))
+        return report.finish(whole=False)
     return report.finish()

@@ -129,6 +129,22 @@ TEST(StreamWatch, RemembersSinceWhenNothingWasAcknowledged)
     EXPECT_EQ(watch.unheard_from, sched::Nanos());
 }
 
+/* All may have stood still: what its kernel sends then is no try of before. */
+TEST(StreamWatch, APauseIsNoSilence)
+{
+    StreamWatch watch;
+    StreamState state;
+    state.segments   = 3;
+    state.acked      = 1000;
+    state.since_ack  = ms(2);
+    state.since_sent = ms(1);
+    watch.hear(state, ms(100));
+    state.since_ack  = ms(302);
+    state.since_sent = ms(0);
+    watch.hear(state, ms(400));
+    EXPECT_EQ(watch.unheard_from, ms(400));
+}
+
 /* It was over when its kernel was asked because of it, but not when that was asked before. */
 TEST(StreamWatch, AKernelsFirstTryIsASecondPacket)
 {

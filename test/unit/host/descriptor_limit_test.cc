@@ -8,30 +8,41 @@
 namespace fuselink {
 namespace {
 
-rlimit limit_now()
+/* As it was, when this ends. */
+class DescriptorLimit : public testing::Test {
+protected:
+    DescriptorLimit() : before_(now()) {}
+    ~DescriptorLimit() override { setrlimit(RLIMIT_NOFILE, &before_); }
+
+    static rlimit now()
+    {
+        rlimit limit{};
+        EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        return limit;
+    }
+    bool allow(rlim_t count)
+    {
+        rlimit limit   = before_;
+        limit.rlim_cur = count;
+        return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+    }
+
+    const rlimit before_;
+};
+
+TEST_F(DescriptorLimit, IsRaisedAsFarAsItGoes)
 {
-    rlimit limit{};
-    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    return limit;
+    ASSERT_TRUE(allow(std::min<rlim_t>(before_.rlim_max, 256)));
+    raise_descriptor_limit();
+    EXPECT_EQ(now().rlim_cur, std::min<rlim_t>(before_.rlim_max, kMostDescriptors));
+    EXPECT_EQ(now().rlim_max, before_.rlim_max);
 }
 
-TEST(DescriptorLimit, IsRaisedAsFarAsItGoesAndNeverLowered)
+TEST_F(DescriptorLimit, IsNeverLowered)
 {
-    const rlimit before = limit_now();
-    rlimit       few    = before;
-    few.rlim_cur        = std::min<rlim_t>(before.rlim_max, 256);
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    ASSERT_TRUE(allow(before_.rlim_max));
     raise_descriptor_limit();
-    const rlimit raised = limit_now();
-    EXPECT_EQ(raised.rlim_cur, std::min<rlim_t>(before.rlim_max, kMostDescriptors));
-    EXPECT_EQ(raised.rlim_max, before.rlim_max);
-
-    rlimit many   = before;
-    many.rlim_cur = before.rlim_max;
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &many), 0);
-    raise_descriptor_limit();
-    EXPECT_EQ(limit_now().rlim_cur, before.rlim_max);
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_EQ(now().rlim_cur, before_.rlim_max);
 }
 
 } // namespace

@@ -49,14 +49,15 @@ struct StreamWatch {
     }
     /** When its kernel last heard of the other one. What waits since then, if anything does,
      *  began to at unheard_from, even if the kernel sends some of it again before it is asked
-     *  the next time. */
+     *  the next time, which is to be soon: of a pause nobody knows what it was. */
     void hear(const StreamState &state, sched::Nanos now)
     {
-        acked_at  = std::max(acked_at, now - state.since_ack);
-        looked_at = now;
+        const bool watched = now - looked_at <= kPatience * 3;
+        acked_at           = std::max(acked_at, now - state.since_ack);
+        looked_at          = now;
         if (state.segments == 0) {
             unheard_from = {};
-        } else if (unheard_from == sched::Nanos() || state.acked != heard_) {
+        } else if (unheard_from == sched::Nanos() || state.acked != heard_ || !watched) {
             unheard_from = std::max(acked_at, now - state.since_sent);
         }
         heard_ = state.acked;
@@ -110,6 +111,7 @@ struct StreamWatch {
     sched::Nanos      began;      /* to wait for the next */
     sched::Nanos      waits_from; /* the same, or nothing could be silent by then */
     sched::Nanos      probed_at;
+    sched::Nanos      told_at;    /* the peer has found its wire silent */
     /* Of what is no stream: answers to checks, and when the last was asked for. */
     uint32_t          answers = 0;
     sched::Nanos      asked_at;

@@ -335,17 +335,17 @@ void SilenceWatch::on_wire(const Wire &wire)
 
 void SilenceWatch::on_told(uint8_t own, uint8_t remote)
 {
-    Path *path = bulk_.paths().find(own, remote, [](const Path &) { return true; });
-    if (path != nullptr) {
-        path->stream.unanswered = path->stream.unanswered || !path->room.connected;
+    if (lane_is_stream_over(own, remote)) {
+        lane_.watch.told_at = host_.now();
     }
-    /* Who only takes data has no more there than its lane, for what it says of them. */
-    const bool by_path = path != nullptr && path->stream.wire != nullptr;
-    Wire      *wire    = by_path                            ? path->stream.wire :
-                         lane_is_stream_over(own, remote) ? lane_.wire : nullptr;
+    Path *path = bulk_.paths().find(own, remote, [](const Path &) { return true; });
+    if (path == nullptr) {
+        return;
+    }
+    Wire *wire = path->stream.wire;
+    path->stream.unanswered = path->stream.unanswered || !path->room.connected;
     if (wire != nullptr &&
-        rails_.wires().may_be_silent(*wire, host_.now(),
-                                     by_path ? NicWatch::lately(*path) : Wires::kLately)) {
+        rails_.wires().may_be_silent(*wire, host_.now(), NicWatch::lately(*path))) {
         rails_.wires().proved_silent(*wire, host_.now());
         leave(*wire);
     }
