@@ -47,20 +47,11 @@ struct StreamWatch {
     {
         return done_at > looked_at && now - looked_at >= kPatience / 2;
     }
-    /** When its kernel last heard of the other one. What waits since then, if anything does,
-     *  began to at unheard_from, even if the kernel sends some of it again before it is asked
-     *  the next time, which is to be soon: of a pause nobody knows what it was. */
+    /** When its kernel last heard of the other one. */
     void hear(const StreamState &state, sched::Nanos now)
     {
-        const bool watched = now - looked_at <= kPatience * 3;
-        acked_at           = std::max(acked_at, now - state.since_ack);
-        looked_at          = now;
-        if (state.segments == 0) {
-            unheard_from = {};
-        } else if (unheard_from == sched::Nanos() || state.acked != heard_ || !watched) {
-            unheard_from = std::max(acked_at, now - state.since_sent);
-        }
-        heard_ = state.acked;
+        acked_at  = std::max(acked_at, now - state.since_ack);
+        looked_at = now;
     }
     struct Passed {
         sched::Nanos since;   /* its kernel had last heard of the other the last time that
@@ -106,12 +97,10 @@ struct StreamWatch {
     sched::QuietClock quiet; /* of any other */
     sched::Nanos      acked_at;   /* by the other kernel, when that was asked */
     sched::Nanos      looked_at;  /* it was asked */
-    sched::Nanos      unheard_from; /* 0: nothing is under way, as far as it was asked */
     sched::Nanos      done_at;    /* something ended */
     sched::Nanos      began;      /* to wait for the next */
     sched::Nanos      waits_from; /* the same, or nothing could be silent by then */
     sched::Nanos      probed_at;
-    sched::Nanos      told_at;    /* the peer has found its wire silent */
     /* Of what is no stream: answers to checks, and when the last was asked for. */
     uint32_t          answers = 0;
     sched::Nanos      asked_at;
@@ -119,7 +108,6 @@ struct StreamWatch {
 private:
     uint64_t done_ = 0;
     sched::Nanos taken_at_;           /* acked_at, when something had passed */
-    uint64_t heard_ = 0;              /* bytes acknowledged, the last time it was asked */
     uint64_t acked_ = 0, resent_ = 0; /* bytes, as its kernel said, */
     uint32_t in_vain_ = 0;            /* and packets */
     unsigned retransmits_ = 0;

@@ -335,9 +335,6 @@ void SilenceWatch::on_wire(const Wire &wire)
 
 void SilenceWatch::on_told(uint8_t own, uint8_t remote)
 {
-    if (lane_is_stream_over(own, remote)) {
-        lane_.watch.told_at = host_.now();
-    }
     Path *path = bulk_.paths().find(own, remote, [](const Path &) { return true; });
     if (path == nullptr) {
         return;
@@ -349,13 +346,6 @@ void SilenceWatch::on_told(uint8_t own, uint8_t remote)
         rails_.wires().proved_silent(*wire, host_.now());
         leave(*wire);
     }
-}
-
-bool SilenceWatch::lane_is_stream_over(uint8_t own, uint8_t remote) const
-{
-    const Rail *rail = channel_.rail();
-    return rail != nullptr && rail->traits().stream && rail->index() == own &&
-           channel_.remote() == remote && lane_.is_of(channel_);
 }
 
 void SilenceWatch::leave(const Wire &wire)

@@ -95,7 +95,6 @@ private:
     void   note_answers(Stream &stream, sched::Nanos now);
     void   hear(Stream &stream, sched::Nanos now);
     void   ask(Stream &stream, sched::Nanos now);
-    bool   lane_is_stream_over(uint8_t own, uint8_t remote) const;
     void   leave(const Wire &wire);
     void   on_empty(Stream &stream, sched::Nanos now);
     void   send_probe(const Stream &stream, sched::Nanos now);

@@ -18,13 +18,10 @@ WatchedConnection::stall_view(std::span<const WatchedConnection> all,
     /* Linux: tcp_rcv_established(), __tcp_ack_snd_check(). */
     view.much          = state.in_flight().count() > state.mss;
     view.first         = state.acked == 0 || wires.is_new(own, now);
-    /* The peer is believed in so far: a lane alone proves nothing by what it was told. */
-    view.rested        = watch->told_at > watch->acked_at ? sched::Nanos() :
-                                                            watch->clock.rested();
+    view.rested        = watch->clock.rested();
     view.acked_at      = watch->acked_at;
     view.asked_at      = path == nullptr ? watch->probed_at : sched::Nanos();
     view.sent_at       = now - state.since_sent;
-    view.unheard_from  = watch->unheard_from;
     view.rtt           = state.rtt;
     view.rtt_deviation = state.rtt_deviation;
     view.retransmits   = state.retransmits;

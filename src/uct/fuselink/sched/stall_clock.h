@@ -22,8 +22,6 @@ struct StallView {
     bool     much = false; /* and so much that no kernel waits to acknowledge it */
     Nanos    acked_at;          /* the last acknowledgement of anything */
     Nanos    sent_at;           /* data last left, once more or for the first time */
-    Nanos    unheard_from;      /* what is in flight was already, and nothing was acknowledged
-                                   since; 0: is not known */
     Nanos    rtt, rtt_deviation;
     unsigned retransmits = 0;   /* time-outs in a row */
     bool     window_shut = false; /* the receiver has no room */
@@ -223,13 +221,11 @@ private:
         }
     };
 
-    /* Something has come, or begins to be in flight after nothing was. The kernel's first try
-     * may be over by the first look: who was seen before it waits since then. */
+    /* Something has come, or begins to be in flight after nothing was. */
     void begin(const StallView &view, Nanos heard) noexcept
     {
-        const Nanos sent = view.unheard_from != Nanos() ?
-                               view.unheard_from : std::max(view.sent_at, view.probed_at);
-        const Nanos from = waits_ ? heard : std::max(heard, sent);
+        const Nanos from = waits_ ? heard :
+                                    std::max({heard, view.sent_at, view.probed_at});
         own_    = {std::min(from, view.now), Nanos(), Nanos()};
         wire_   = own_;
         rested_ = waits_ ? Nanos() : own_.from - heard;
