@@ -61,7 +61,13 @@ void Channel::front_is_due()
         if (silent_since_ < 0) {
             silent_since_ = now;
             pause_        = again_;
+            probes_       = world_.profile().tail_probe != 0 && packets_.size() > 1;
             world_.count(Count::Silences);
+            if (probes_) {
+                packets_.front().due = now + world_.profile().tail_probe;
+                schedule();
+                return;
+            }
         }
         if (now - silent_since_ > patience_) {
             world_.count(Count::GaveUp);
@@ -71,10 +77,19 @@ void Channel::front_is_due()
             }
             return;
         }
+        if (probes_) {
+            probes_              = false;
+            packets_.front().due = now + pause_;
+            last_sent_           = now;
+            resent_             += packets_.front().bytes;
+            schedule();
+            return;
+        }
         packets_.front().due = now + pause_;
         pause_               = std::min(2 * pause_,
                                         again_ << world_.profile().most_doubles);
         last_sent_           = now;
+        resent_             += packets_.front().bytes;
         ++tries_;
         schedule();
         return;

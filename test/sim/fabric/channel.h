@@ -46,6 +46,7 @@ public:
      *  at all. */
     unsigned tries() const { return tries_; }
     Instant  last_sent() const { return last_sent_; }
+    uint64_t resent() const { return resent_; } /* bytes */
     /** Nothing gets to the other end now. */
     bool is_silent() const { return !from_.reaches(to_); }
     /** From here to there, for the first bit. */
@@ -73,8 +74,10 @@ private:
     size_t             under_way_ = 0; /* bytes */
     Instant            silent_since_ = -1;
     Instant            pause_  = 0;
+    bool               probes_ = false; /* that is no time-out, next */
     unsigned           tries_  = 0;
     Instant            last_sent_ = 0;
+    uint64_t           resent_    = 0; /* bytes */
     Instant            last_   = 0; /* arrival */
     bool               armed_  = false;
     bool               cut_    = false;

@@ -150,7 +150,9 @@ void Stream::acknowledge(unsigned side)
         hear(side);
     } else if (end.unheard_since == 0) {
         end.unheard_since = world.time().now();
-        ask_again(side, world.profile().send_again);
+        const Profile &profile = world.profile();
+        const bool     probes  = profile.tail_probe != 0 && end.on_wire > profile.segment;
+        ask_again(side, probes ? profile.tail_probe : profile.send_again, probes);
     }
 }
 
@@ -170,9 +172,9 @@ void Stream::hear(unsigned side)
 }
 
 /* As long as it has patience. What comes twice is acknowledged again. */
-void Stream::ask_again(unsigned side, Instant pause)
+void Stream::ask_again(unsigned side, Instant pause, bool probes)
 {
-    world.time().after(pause, [weak = weak_from_this(), side, pause] {
+    world.time().after(pause, [weak = weak_from_this(), side, pause, probes] {
         auto self = weak.lock();
         if (!self || self->ends[side].unheard == 0) {
             return;
@@ -186,9 +188,14 @@ void Stream::ask_again(unsigned side, Instant pause)
         } else if (now - end.unheard_since > world.profile().patience) {
             world.count(Count::GaveUp);
             self->fail(side);
+        } else if (probes) {
+            end.sent_at = now;
+            end.resent += world.profile().segment;
+            self->ask_again(side, again);
         } else {
             ++end.unheard_tries;
             end.sent_at = now;
+            end.resent += world.profile().segment;
             self->ask_again(side, std::min(2 * pause,
                                            again << world.profile().most_doubles));
         }

@@ -72,6 +72,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
 
         /* What the kernel counts, for those who ask. */
         uint64_t acked = 0, came = 0;       /* bytes since the beginning */
+        uint64_t resent = 0;
         Instant  acked_at = 0, sent_at = 0, came_at = 0;
         Instant  busy_since = 0;            /* bytes are under way */
         uint64_t busy_acked = 0;            /* of those, acknowledged */
@@ -118,7 +119,7 @@ struct Stream : std::enable_shared_from_this<Stream> {
     bool    may_wait(unsigned side) const;
     void    acknowledge(unsigned side);
     void    hear(unsigned side);
-    void    ask_again(unsigned side, Instant pause);
+    void    ask_again(unsigned side, Instant pause, bool probes = false);
     void    forget_wire(unsigned side);
     void    transmit(unsigned side);
     void    refuse(unsigned side);

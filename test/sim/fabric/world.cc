@@ -27,7 +27,7 @@ const char *name_of(Count count)
         "gpu_puts", "gpu_gets", "copies_out", "copies_in",
         "copies_short", "copies_between", "agent_rounds",
         "copies_failed", "slot_puts", "direct_puts", "near_reads", "near_writes",
-        "unplugged", "late_bytes", "late_received", "introduced", "ports_down", "outlived_loss", "outlived_all", "lost_unread", "rests", "streams_ended", "ended_from",
+        "unplugged", "late_bytes", "late_received", "introduced", "ports_down", "outlived_loss", "outlived_all", "answered_soon", "lost_unread", "rests", "streams_ended", "ended_from",
         "heavy", "load_asks", "load_grants", "load_others", "rails_kept", "traced", "reports",
         "bytes_resent", "calls_held", "resting", "bytes_dropped",
         "eager", "rendezvous", "rendezvous_gets", "rendezvous_puts", "atomics",

@@ -44,7 +44,8 @@ enum class Count : unsigned {
     Introduced, /* NICs to hosts that asked for them after that */
     PortsDown, /* answers of RDMA NICs that say so */
     OutlivedLoss, /* operations, of a NIC; */
-    OutlivedAll,  /* and of all of a node's */
+    OutlivedAll,  /* and of all of a node's; */
+    AnsweredSoon, /* of the first, those that were to end soon */
     LostUnread, /* what had come: its reader wrote first, to a connection that was over */
     Rests, /* runs at whose end somebody is not looked at */
     StreamsEnded, EndedFrom, /* at once, by their own processes */
@@ -80,6 +81,8 @@ struct Profile {
     Instant  patience = 4 * kSecond; /* of connections, in silence, */
     Instant  nic_patience = kSecond; /* and of those that a NIC keeps */
     Instant  send_again = 200 * kMillisecond;
+    Instant  tail_probe = 0; /* the last of several is sent again so soon, once, and is no
+                                time-out (Linux, tcp_send_loss_probe()); 0: it is not */
     unsigned most_doubles = 3;  /* of that, from loss to loss */
     Instant  late_answer = 0; /* what comes alone, or is not read, may be acknowledged so
                                  much later */

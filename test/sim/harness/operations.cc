@@ -16,6 +16,10 @@ using Kind = Action::Kind;
 /* Where of several NICs one falls silent no kernel is waited for, but for one that does
  * not answer whoever connects for bulk data: he is given one and a half seconds. */
 constexpr Instant kLossBound = 3 * kSecond;
+/* Where one program puts, and the other one answers, and kernels wait for a second before they
+ * send again: 200 ms for what has rested, 40 for a kernel that waits, 30 as a wire was back at
+ * once before, and what is there to be sent. */
+constexpr Instant kAnswerBound = 350 * kMillisecond;
 
 /* When all were silent and speak again, the same: whatever their kernels wait for. */
 constexpr Instant kBackBound = 3 * kSecond;
@@ -470,8 +474,11 @@ void Program::check_time(const Operation &op)
         return;
     }
     world_.count(Count::OutlivedLoss);
-    if (now - op.begun > kLossBound) {
-        violate(op, "takes " + std::to_string((now - op.begun) / kMillisecond) +
+    const bool    soon  = scenario_.answers_from != 0 && now > scenario_.answers_from;
+    world_.count(Count::AnsweredSoon, soon);
+    const Instant since = soon ? std::max(op.begun, scenario_.answers_from) : op.begun;
+    if (now - since > (soon ? kAnswerBound : kLossBound)) {
+        violate(op, "takes " + std::to_string((now - since) / kMillisecond) +
                         " ms, though another NIC carries");
     }
 }

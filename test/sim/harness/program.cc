@@ -110,12 +110,25 @@ bool Program::step()
         flush_iface();
         return did;
     }
+    if (waits()) {
+        return did;
+    }
     const auto &script = scenario_.scripts[process_.index()];
     if (next_action_ < script.size() &&
         process_.chance().one_in(2)) {
         did |= perform(script[next_action_++]);
     }
     return did;
+}
+
+bool Program::waits()
+{
+    const Instant now = world_.time().now();
+    if (waits_for_all_ && !has_open()) {
+        waits_for_all_ = false;
+        waits_until_   = now + waits_for_;
+    }
+    return waits_for_all_ || now < waits_until_;
 }
 
 /* Of an endpoint that has failed. */
@@ -153,13 +166,15 @@ bool Program::is_done() const
         world_.time().now() < computes_until_) {
         return false;
     }
-    for (const auto &op : operations_) {
-        if (op->state == Operation::State::Open ||
-            op->state == Operation::State::Waiting) {
-            return false;
-        }
-    }
-    return true;
+    return !has_open();
+}
+
+bool Program::has_open() const
+{
+    return std::any_of(operations_.begin(), operations_.end(), [](const auto &op) {
+        return op->state == Operation::State::Open ||
+               op->state == Operation::State::Waiting;
+    });
 }
 
 bool Program::is_overdue() const
@@ -250,6 +265,10 @@ bool Program::perform(const Action &action)
     switch (action.kind) {
     case Kind::Compute:
         computes_until_ = world_.time().now() + action.time;
+        return true;
+    case Kind::Wait:
+        waits_for_all_ = true;
+        waits_for_     = action.time;
         return true;
     case Kind::Sleep:
         sleep();

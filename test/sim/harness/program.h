@@ -111,6 +111,8 @@ public:
     Instant sleeps_since = 0; /* 0: it does not */
 
 private:
+    bool has_open() const;
+    bool waits();
     struct Remote {
         std::vector<uint8_t> device, iface;
         uct_rkey_bundle_t    key{}, gpu_key{}, revocable{};
@@ -185,6 +187,8 @@ private:
     Instant  next_check_  = kSecond;
     size_t   next_range_  = 0, next_gpu_range_ = 0;
     Instant  computes_until_ = 0;
+    bool     waits_for_all_  = false; /* that is open, and so long then: */
+    Instant  waits_for_ = 0, waits_until_ = 0;
     bool     flushing_ = false; /* the interface, */
     size_t   flushes_ops_ = 0;  /* and so many operations */
     bool     left_     = false;

@@ -406,7 +406,7 @@ const char *name_of(Action::Kind kind)
         "am short", "am bcopy", "am zcopy", "put short", "put bcopy",
         "put zcopy", "put over", "get bcopy", "get zcopy", "get back",
         "fence", "fence iface", "flush", "flush iface", "cancel", "close ep",
-        "compute", "sleep", "leave", "revoke"};
+        "compute", "sleep", "leave", "revoke", "wait"};
     return names[static_cast<size_t>(kind)];
 }
 
@@ -530,6 +530,7 @@ Scenario draw(uint64_t seed, Wires wires, const Cuts &cuts)
     draw_cut_off(seed, cuts, s);
     draw_unplugged(seed, cuts, s);
     draw_silence_of_all(seed, cuts, s);
+    draw_answerer(seed, cuts, s);
     draw_breaks_of_reader(seed, cuts, s);
     draw_lags(seed, cuts, s);
     draw_others_nics(seed, cuts, s);

@@ -22,7 +22,8 @@ struct Action {
     enum class Kind : uint8_t {
         AmShort, AmBcopy, AmZcopy, PutShort, PutBcopy, PutZcopy, PutOver,
         GetBcopy, GetZcopy, GetBack, Fence, FenceIface, Flush, FlushIface,
-        Cancel, CloseEp, Compute, Sleep, Leave, Revoke
+        Cancel, CloseEp, Compute, Sleep, Leave, Revoke,
+        Wait /* until all has ended, and a while; it looks all the time */
     };
 
     unsigned number = 0; /* of those of the run, faults too */
@@ -138,6 +139,7 @@ struct Scenario {
     bool        breaks_again = false; /* the only path, when it is back */
     bool        loses_nic = false; /* one of several, and no other fault */
     bool        loses_all = false; /* NICs of a node, which are silent for a while */
+    Instant     answers_from = 0; /* one program only answers the other, and soon; 0: not so */
     bool        crowded = false; /* processes have no processor for much of the time */
     bool        lags = false; /* queue pairs do, and nothing else happens */
     bool        none_reaches = false; /* of a node's NICs, for a while */

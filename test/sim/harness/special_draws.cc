@@ -198,6 +198,62 @@ void draw_silence_of_all(uint64_t seed, const Cuts &cuts, Scenario &s)
     s.profile.most_doubles = 9;
 }
 
+void draw_answerer(uint64_t seed, const Cuts &cuts, Scenario &s)
+{
+    constexpr unsigned kBefore = 1;
+    Random chance(seed, 140);
+    if (s.wires != Wires::Tcp || s.fair || s.nics == 1 || s.none_reaches || s.loses_all ||
+        !chance.one_in(24)) {
+        return;
+    }
+    s.loses_nic = true;
+    s.policy    = s.policy == "finish" || s.policy == "idle" ? s.policy : "auto";
+    s.leaves_in_order = s.leaves_at_once = s.rests = false;
+    s.relays          = false;
+    s.profile.patience    = 900 * kSecond;
+    s.profile.late_answer = chance.pick({0, 40}) * kMillisecond;
+    s.profile.send_again  = kSecond;
+    s.profile.tail_probe  = static_cast<Instant>(chance.between(8, 24)) * kMillisecond;
+    s.profile.send_buffer = s.profile.receive_buffer =
+        chance.pick({size_t{64} << 10, size_t{256} << 10});
+    std::fill(s.copy_rates.begin(), s.copy_rates.end(), 0.0);
+    std::fill(s.delays.begin(), s.delays.end(), 20 * kMicrosecond);
+    std::fill(s.rates.begin(), s.rates.end(),
+              static_cast<double>(chance.scaled(5'000'000, 10'000'000)));
+    Sayer          say(140'000, cuts, s);
+    const uint64_t most = chance.scaled(1, 20); /* of a rest, ms */
+    const double   rate = s.rates.front() * s.nics;
+    say(1, Kind::AmShort, 8, 0);
+    say(0, Kind::AmShort, 8, 0);
+    for (double time = 0; time < 2.6;) {
+        for (uint64_t puts = chance.between(1, 3); puts != 0; --puts) {
+            const size_t length = chance.between(64 << 10, 256 << 10);
+            say(0, Kind::PutZcopy, length, 0);
+            time    += static_cast<double>(length) / rate;
+            s.arena += length;
+        }
+        const auto rest = static_cast<Instant>(chance.between(0, most)) * kMillisecond;
+        say(0, Kind::Flush, 0, 0);
+        say(0, Kind::Wait, 0, rest);
+        time += static_cast<double>(rest) / kSecond;
+    }
+    s.faults.clear();
+    for (unsigned i = 0; i <= kBefore; ++i) {
+        Fault fault;
+        fault.kind    = chance.pick({Fault::Kind::Silent, Fault::Kind::Mute,
+                                     Fault::Kind::Deaf});
+        fault.number  = kMostNumbers + i;
+        fault.process = static_cast<unsigned>(chance.below(2));
+        fault.nic     = static_cast<unsigned>(chance.below(s.nics));
+        fault.when    = static_cast<Instant>(chance.between(600, 800) + 1'600 * i) *
+                        kMillisecond;
+        fault.time    = i < kBefore ? static_cast<Instant>(chance.between(300, 500)) *
+                                          kMillisecond : 600 * kSecond;
+        s.answers_from = fault.when; /* before that some are new, and have longer */
+        add_fault(cuts, fault, s);
+    }
+}
+
 /* What breaks is found by who reads, again and again, and mended each time. */
 void draw_breaks_of_reader(uint64_t seed, const Cuts &cuts, Scenario &s)
 {
@@ -353,7 +409,7 @@ void draw_writing(uint64_t seed, const Cuts &cuts, Scenario &s)
         s.faults.begin(), s.faults.end(), [](const Fault &fault) {
             return fault.kind == Fault::Kind::BreakOwn && fault.time != 0;
         });
-    if (!chance.one_in(4) || reads_alone) {
+    if (!chance.one_in(4) || reads_alone || s.answers_from != 0) {
         return;
     }
     for (auto &script : s.scripts) {

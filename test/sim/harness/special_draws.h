@@ -41,6 +41,10 @@ void draw_unplugged(uint64_t seed, const Cuts &cuts, Scenario &s);
  *  seconds, and kernels wait twice as long from try to try, as long as that takes. */
 void draw_silence_of_all(uint64_t seed, const Cuts &cuts, Scenario &s);
 
+/** In some over several TCP NICs one program puts and flushes, and the other one only answers;
+ *  a NIC of either is silent for a while, and then one for good. */
+void draw_answerer(uint64_t seed, const Cuts &cuts, Scenario &s);
+
 /** In some with RDMA NICs one program reads from another, and what its NICs have breaks some
  *  six times for each of them, one after the other: who is read from never sees that it
  *  carries again. */

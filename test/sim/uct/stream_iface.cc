@@ -445,13 +445,23 @@ std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
         here.iface   = iface;
         iface->adopt(stream);
         here.acked_at = here.came_at = stream->world.time().now();
-        here.out->send(40, [stream] {
+        const auto accept = [stream, hello] {
+            Stream::End &end = stream->ends[1];
+            end.received.push_back({hello, 0, {}});
+            end.received_bytes += end.received.back().size();
+            stream->notify(1);
+        };
+        const bool waits = here.out->is_silent(); /* for who connects to have its answer */
+        here.out->send(40, [stream, accept, waits] {
             stream->answered         = true;
             stream->ends[0].acked_at = stream->world.time().now();
+            if (waits && stream->ends[0].iface != nullptr && stream->ends[1].iface != nullptr && !stream->ends[1].error) {
+                accept();
+            }
         });
-        here.received.push_back({hello, 0, {}});
-        here.received_bytes += here.received.back().size();
-        stream->notify(1);
+        if (!waits) {
+            accept();
+        }
     });
     world().time().after(profile.patience, [weak = std::weak_ptr(stream)] {
         auto held = weak.lock();

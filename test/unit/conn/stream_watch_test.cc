@@ -62,6 +62,45 @@ TEST(StreamWatch, TellsOfEachTimeOut)
     EXPECT_EQ(watch.more_timeouts(state), 1u);
 }
 
+/* A kernel's first try may be over when it is asked since nothing ends. */
+TEST(StreamWatch, KnowsWhatWasSentTwice)
+{
+    StreamWatch watch;
+    StreamState state;
+    state.acked     = 10'000;
+    state.since_ack = ms(50);
+    state.segments  = 3;
+    watch.hear(state, ms(1000));
+    EXPECT_FALSE(watch.sent_again(state));
+    state.resent    = 1'000;
+    state.since_ack = ms(60);
+    EXPECT_TRUE(watch.sent_again(state));
+    watch.take(state, ms(1010));
+    EXPECT_TRUE(watch.sent_again(state));
+    state.acked     = 11'000; /* perhaps that */
+    state.since_ack = ms(1);
+    watch.hear(state, ms(1020));
+    EXPECT_FALSE(watch.sent_again(state));
+}
+
+TEST(StreamWatch, WhatWasSentBeforeItLookedIsNotKnown)
+{
+    StreamWatch watch;
+    StreamState state;
+    state.acked     = 10'000;
+    state.since_ack = ms(5);
+    watch.hear(state, ms(1000)); /* nothing is in flight */
+    state.segments  = 3;
+    state.resent    = 1'000;
+    state.since_ack = ms(15);
+    watch.hear(state, ms(1010));
+    EXPECT_FALSE(watch.sent_again(state));
+    state.resent    = 2'000; /* nobody looked for long */
+    state.since_ack = ms(1015);
+    watch.hear(state, ms(2010));
+    EXPECT_FALSE(watch.sent_again(state));
+}
+
 /* What ends shows that its wire carries. */
 TEST(StreamWatch, HearsWhatEnds)
 {

@@ -106,6 +106,44 @@ TEST(StallClock, IsFineWhileNothingIsToBeAcknowledged)
     EXPECT_EQ(wire.clock.silence(), Nanos());
 }
 
+/* The other was before it. Silence lasts as long as otherwise. */
+TEST(StallClock, WhatIsSentAgainAtTheFirstLookIsASecondPacket)
+{
+    for (const bool again : {false, true}) {
+        Wire wire;
+        wire.pass(ms(20), ms(2), [&] { wire.view.peer_done_at = wire.view.now; });
+        wire.view.in_flight  = true;
+        wire.view.sent_again = again;
+        wire.sent            = wire.view.now;
+        const Nanos sent     = wire.sent;
+        const Nanos dead     = wire.pass(ms(150), ms(2), [&] {
+            wire.view.peer_done_at = wire.view.now;
+        });
+        if (again) {
+            EXPECT_GE(dead - sent, StallClock::deadline(wire.view));
+            EXPECT_LE(dead - sent, StallClock::longest(wire.view));
+        } else {
+            EXPECT_EQ(wire.worst, Health::Suspect);
+        }
+    }
+}
+
+/* That was acknowledged, and what followed is one packet. */
+TEST(StallClock, WhatWasSentAgainAndHasComeIsNoSecondPacket)
+{
+    Wire wire;
+    wire.view.tick = ms(4);
+    wire.pass(ms(20), ms(2), [&] { wire.view.peer_done_at = wire.view.now; });
+    wire.view.in_flight  = true;
+    wire.view.sent_again = true;
+    wire.sent            = wire.view.now;
+    wire.look();
+    wire.acked = wire.sent = wire.sent + ms(2);
+    wire.view.sent_again   = false;
+    wire.pass(ms(150), ms(2), [&] { wire.view.peer_done_at = wire.view.now; });
+    EXPECT_EQ(wire.worst, Health::Suspect);
+}
+
 /* Under traffic, whatever the kernel's tick. */
 TEST(StallClock, ASilentWireIsDeadWithinFiftyMilliseconds)
 {

@@ -50,8 +50,19 @@ struct StreamWatch {
     /** When its kernel last heard of the other one. */
     void hear(const StreamState &state, sched::Nanos now)
     {
-        acked_at  = std::max(acked_at, now - state.since_ack);
+        acked_at = std::max(acked_at, now - state.since_ack);
+        if (state.acked != unheard_.acked || acked_at > unheard_.from ||
+            now - looked_at > kAbsent) {
+            unheard_ = {state.segments != 0 ? now : sched::Nanos(), state.acked,
+                        state.resent};
+        }
         looked_at = now;
+    }
+    /** Its kernel has sent some of what it waits for twice, as far as it was asked, and has
+     *  heard nothing meanwhile. */
+    bool sent_again(const StreamState &state) const
+    {
+        return unheard_.from != sched::Nanos() && state.resent > unheard_.resent;
     }
     struct Passed {
         sched::Nanos since;   /* its kernel had last heard of the other the last time that
@@ -106,6 +117,16 @@ struct StreamWatch {
     sched::Nanos      asked_at;
 
 private:
+    /* Who looks more rarely may have missed something. */
+    static constexpr sched::Nanos kAbsent = kPatience * 3;
+
+    /* Nothing was heard since then, when so much was acknowledged and sent again, and something
+     * was in flight; 0: nothing was, or it is not known. */
+    struct Unheard {
+        sched::Nanos from;
+        uint64_t     acked = 0, resent = 0; /* bytes */
+    };
+    Unheard  unheard_;
     uint64_t done_ = 0;
     sched::Nanos taken_at_;           /* acked_at, when something had passed */
     uint64_t acked_ = 0, resent_ = 0; /* bytes, as its kernel said, */

@@ -357,7 +357,8 @@ void Peer::on_path_broken(const void *data, size_t length)
     wire::PathBroken message;
     receiver_.on_path_broken(data, length);
     if (wire::parse(data, length, message) && message.silent != 0) {
-        silence_.on_told(message.rail, message.from);
+        silence_.on_told(message.rail, message.from,
+                         message.silent == wire::kSilentSince);
     }
 }
 

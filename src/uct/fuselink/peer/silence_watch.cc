@@ -333,18 +333,35 @@ void SilenceWatch::on_wire(const Wire &wire)
     }
 }
 
-void SilenceWatch::on_told(uint8_t own, uint8_t remote)
+void SilenceWatch::on_told(uint8_t own, uint8_t remote, bool carried)
 {
-    Path *path = bulk_.paths().find(own, remote, [](const Path &) { return true; });
-    if (path == nullptr) {
-        return;
+    const sched::Nanos now  = host_.now();
+    Path              *path = bulk_.paths().find(own, remote,
+                                                 [](const Path &) { return true; });
+    Wire              *wire = path != nullptr ? path->stream.wire : nullptr;
+    if (path != nullptr) {
+        path->stream.unanswered = path->stream.unanswered || !path->room.connected;
     }
-    Wire *wire = path->stream.wire;
-    path->stream.unanswered = path->stream.unanswered || !path->room.connected;
-    if (wire != nullptr &&
-        rails_.wires().may_be_silent(*wire, host_.now(), NicWatch::lately(*path))) {
-        rails_.wires().proved_silent(*wire, host_.now());
+    if (wire == nullptr) {
+        leave_lane(own, remote, carried);
+    } else if (rails_.wires().may_be_silent(*wire, now, NicWatch::lately(*path))) {
+        rails_.wires().proved_silent(*wire, now);
         leave(*wire);
+    }
+}
+
+/* Who only answers has nothing but its lane there, which rests, and would be silent for long
+ * before its deadline. It moves on the peer's word alone, unless its kernel has just heard
+ * something. The wire is not marked: no path of ours would find out that it speaks again. */
+void SilenceWatch::leave_lane(uint8_t own, uint8_t remote, bool carried)
+{
+    StreamState state;
+    if (carried && channel_.ep() != nullptr && channel_.taken() &&
+        channel_.has_own_end() && channel_.rail()->traits().stream &&
+        channel_.rail()->index() == own && channel_.remote() == remote &&
+        host_.streams().look(channel_.ep(), state) &&
+        std::min(state.since_ack, state.since_received) >= Wires::kLately) {
+        wireup_.on_silent();
     }
 }
 

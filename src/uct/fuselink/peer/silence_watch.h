@@ -67,8 +67,9 @@ public:
     void on_wire(const Wire &wire);
     /** A queue pair of one waits for long: those of this peer are asked. From progress. */
     void on_doubt(Wire &wire, sched::Nanos now) { nics_.on_doubt(wire, program_at_, now); }
-    /** The peer has found the one from our rail `own` to its `remote` silent. */
-    void on_told(uint8_t own, uint8_t remote);
+    /** The peer has found the one from our rail `own` to its `remote` silent, which it says
+     *  had carried, or had not answered it. */
+    void on_told(uint8_t own, uint8_t remote, bool carried);
     /** The peer waits for something. */
     void on_question() { rails_.suspect_ports(); }
 
@@ -96,6 +97,7 @@ private:
     void   hear(Stream &stream, sched::Nanos now);
     void   ask(Stream &stream, sched::Nanos now);
     void   leave(const Wire &wire);
+    void   leave_lane(uint8_t own, uint8_t remote, bool carried);
     void   on_empty(Stream &stream, sched::Nanos now);
     void   send_probe(const Stream &stream, sched::Nanos now);
     void   look_at_connecting(Path &path, sched::Nanos now);

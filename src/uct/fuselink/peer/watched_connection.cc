@@ -22,6 +22,7 @@ WatchedConnection::stall_view(std::span<const WatchedConnection> all,
     view.acked_at      = watch->acked_at;
     view.asked_at      = path == nullptr ? watch->probed_at : sched::Nanos();
     view.sent_at       = now - state.since_sent;
+    view.sent_again    = watch->sent_again(state);
     view.rtt           = state.rtt;
     view.rtt_deviation = state.rtt_deviation;
     view.retransmits   = state.retransmits;

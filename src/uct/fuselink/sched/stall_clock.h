@@ -22,6 +22,7 @@ struct StallView {
     bool     much = false; /* and so much that no kernel waits to acknowledge it */
     Nanos    acked_at;          /* the last acknowledgement of anything */
     Nanos    sent_at;           /* data last left, once more or for the first time */
+    bool     sent_again = false; /* once more, as was seen; nothing was acknowledged meanwhile */
     Nanos    rtt, rtt_deviation;
     unsigned retransmits = 0;   /* time-outs in a row */
     bool     window_shut = false; /* the receiver has no room */
@@ -76,8 +77,9 @@ struct StallView {
  * - Two packets that left at different times are both unanswered. One alone may be the
  *   lost tail of a burst, which Linux sends again after 200 ms at the earliest if it
  *   was a single packet, and after two round trips otherwise (that is the second
- *   packet); after four time-outs of the kernel's its last try is enough, whatever was given to
- *   the connection since then. The caller's probe counts as one, so a lone connection needs it: from
+ *   packet, also if it left before the first look, where somebody has seen the connection wait
+ *   before that); after four time-outs of the kernel's its last try is enough, whatever was given
+ *   to the connection since then. The caller's probe counts as one, so a lone connection needs it: from
  *   Suspect on the caller should send one, if there is a way between the two NICs
  *   that has room. Of independent losses of 1 in 1,000 two are 1 in a million, and
  *   each chance needs a connection on which nothing else passes for so long.
@@ -155,6 +157,9 @@ public:
         own_.note_second(late, heard, view.tick);
         if (view.retransmits >= kFour && own_.second == Nanos()) {
             own_.second = view.sent_at; /* the kernel's others were not answered, either */
+        }
+        if (own_.second == Nanos() && view.sent_again && heard <= again_) {
+            own_.second = again_;
         }
         if (view.pair_acked_at > wire_.from + view.tick) {
             wire_ = {view.pair_acked_at, Nanos(), Nanos()};
@@ -234,6 +239,7 @@ private:
         loses_  = false;
         from_   = Nanos();
         runs_   = Nanos();
+        again_  = view.sent_again && own_.from == view.sent_at ? view.sent_at : Nanos();
     }
 
     /* It has answered something since so much is in flight, or since it could hear a
@@ -329,6 +335,7 @@ private:
     Nanos   last_look_;
     Silence own_;        /* of the connection; */
     Silence wire_;       /* of all between the two NICs, since own_.from or later */
+    Nanos   again_;      /* at own_.from something left for the second time; 0: it did not */
     Nanos   from_;       /* its program would be heard by what it reads; 0: would not */
     Nanos   runs_;       /* it does, since then; 0: is not known */
     Nanos   shut_since_; /* a probe of a shut window is not answered since; 0: is */

@@ -189,8 +189,13 @@ void PathRecovery::tear_down(Path &path)
     message.from        = path.rail.index();
     message.next        = path.chunk_number;
     /* Of a wire over which others still hear something only the path is given up. */
-    message.silent      = path.recovery.silent && !path.recovery.alone &&
-                     (!path.stream.was_up || path.stream.wire->evidence.silent());
+    if (path.recovery.silent && !path.recovery.alone) {
+        if (!path.stream.was_up) {
+            message.silent = wire::kSilentAtFirst;
+        } else if (path.stream.wire->evidence.silent()) {
+            message.silent = wire::kSilentSince;
+        }
+    }
     message.unheard     = path.recovery.lost_its_wire();
     message.family      = path.stream.here.family;
     message.port        = path.stream.here.port;

@@ -288,6 +288,10 @@ struct ChunkLanded {
 } __attribute__((packed));
 static_assert(sizeof(ChunkLanded) == 24);
 
+/* PathBroken::silent. */
+constexpr uint8_t kSilentAtFirst = 1; /* its connection was never answered */
+constexpr uint8_t kSilentSince   = 2; /* it has carried */
+
 /* A path of the sender's has broken, and its end of the connection is gone. The
  * answer comes when nothing that was sent there will be executed any more. */
 struct PathBroken {
@@ -295,7 +299,7 @@ struct PathBroken {
     uint8_t       rail;   /* of the receiver, */
     uint8_t       from;   /* and of the sender */
     uint8_t       family; /* of a stream, where it began: 4 or 6; 0: not known */
-    uint8_t       silent; /* not 0: for nothing is heard of the wire */
+    uint8_t       silent; /* kSilentAtFirst, kSilentSince; 0: something is heard */
     uint32_t      next;   /* number of the path's next chunk */
     uint8_t       ip[16]; /* family 4: the first four */
     uint16_t      port;
