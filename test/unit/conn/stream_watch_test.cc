@@ -119,16 +119,19 @@ TEST(StreamWatch, ItsKernelIsAskedWhenItLastHeardSomething)
     StreamWatch watch;
     StreamState state;
     state.since_ack = ms(1);
+    watch.note(false, 0, ms(99));
+    EXPECT_FALSE(watch.may_hear(ms(99)));
     watch.note(true, 0, ms(100));
-    EXPECT_FALSE(watch.may_hear(ms(100)));
-    watch.note(true, 1, ms(102));
-    ASSERT_TRUE(watch.may_hear(ms(102)));
-    watch.hear(state, ms(102));
-    EXPECT_EQ(watch.acked_at, ms(101));
-    watch.note(true, 2, ms(104));
-    EXPECT_FALSE(watch.may_hear(ms(104)));
-    EXPECT_TRUE(watch.may_hear(ms(106)));
+    EXPECT_TRUE(watch.may_hear(ms(100))); /* it begins to wait */
+    watch.hear(state, ms(100));
+    watch.note(true, 1, ms(106));
+    ASSERT_TRUE(watch.may_hear(ms(106)));
     watch.hear(state, ms(106));
+    EXPECT_EQ(watch.acked_at, ms(105));
+    watch.note(true, 2, ms(108));
+    EXPECT_FALSE(watch.may_hear(ms(108)));
+    EXPECT_TRUE(watch.may_hear(ms(110)));
+    watch.hear(state, ms(110));
     EXPECT_FALSE(watch.may_hear(ms(200)));
 }
 

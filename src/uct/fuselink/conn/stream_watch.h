@@ -38,14 +38,17 @@ struct StreamWatch {
             clock      = {};
             quiet      = {};
         }
+        waits_ = waits;
         return waits && now - waits_from >= kPatience;
     }
     /** Nothing was noted. */
     bool is_new() const { return waits_from == sched::Nanos(); }
-    /** Something has ended since its kernel was asked, which costs system calls. */
+    /** Something has ended since its kernel was asked, or has begun to wait: asking costs
+     *  system calls. */
     bool may_hear(sched::Nanos now) const
     {
-        return done_at > looked_at && now - looked_at >= kPatience / 2;
+        return (done_at > looked_at || (waits_ && began > looked_at)) &&
+               now - looked_at >= kPatience / 2;
     }
     /** When its kernel last heard of the other one. */
     void hear(const StreamState &state, sched::Nanos now)
@@ -127,7 +130,8 @@ private:
         uint64_t     acked = 0, resent = 0; /* bytes */
     };
     Unheard  unheard_;
-    uint64_t done_ = 0;
+    bool     waits_ = false; /* for something to end */
+    uint64_t done_  = 0;
     sched::Nanos taken_at_;           /* acked_at, when something had passed */
     uint64_t acked_ = 0, resent_ = 0; /* bytes, as its kernel said, */
     uint32_t in_vain_ = 0;            /* and packets */
