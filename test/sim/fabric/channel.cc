@@ -3,6 +3,8 @@
 
 #include "world.h"
 
+#include <utility>
+
 namespace fuselink::sim {
 
 void Channel::send(size_t bytes, Timeline::Event arrive)
@@ -77,20 +79,13 @@ void Channel::front_is_due()
             }
             return;
         }
-        if (probes_) {
-            probes_              = false;
-            packets_.front().due = now + pause_;
-            last_sent_           = now;
-            resent_             += packets_.front().bytes;
-            schedule();
-            return;
-        }
         packets_.front().due = now + pause_;
-        pause_               = std::min(2 * pause_,
-                                        again_ << world_.profile().most_doubles);
         last_sent_           = now;
         resent_             += packets_.front().bytes;
-        ++tries_;
+        if (!std::exchange(probes_, false)) {
+            pause_ = std::min(2 * pause_, again_ << world_.profile().most_doubles);
+            ++tries_;
+        }
         schedule();
         return;
     }

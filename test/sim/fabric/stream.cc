@@ -188,16 +188,13 @@ void Stream::ask_again(unsigned side, Instant pause, bool probes)
         } else if (now - end.unheard_since > world.profile().patience) {
             world.count(Count::GaveUp);
             self->fail(side);
-        } else if (probes) {
-            end.sent_at = now;
-            end.resent += world.profile().segment;
-            self->ask_again(side, again);
         } else {
-            ++end.unheard_tries;
-            end.sent_at = now;
-            end.resent += world.profile().segment;
-            self->ask_again(side, std::min(2 * pause,
-                                           again << world.profile().most_doubles));
+            end.unheard_tries += !probes;
+            end.sent_at        = now;
+            end.resent        += world.profile().segment;
+            self->ask_again(side, probes ? again :
+                                           std::min(2 * pause,
+                                                    again << world.profile().most_doubles));
         }
     });
 }

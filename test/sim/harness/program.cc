@@ -171,18 +171,15 @@ bool Program::is_done() const
 
 bool Program::has_open() const
 {
-    return std::any_of(operations_.begin(), operations_.end(), [](const auto &op) {
-        return op->state == Operation::State::Open ||
-               op->state == Operation::State::Waiting;
-    });
+    return std::any_of(operations_.begin(), operations_.end(),
+                       [](const auto &op) { return op->is_under_way(); });
 }
 
 bool Program::is_overdue() const
 {
     const Instant now = world_.time().now();
     for (const auto &op : operations_) {
-        if (op->state != Operation::State::Open &&
-            op->state != Operation::State::Waiting && op.get() != blocked_) {
+        if (!op->is_under_way() && op.get() != blocked_) {
             continue;
         }
         const Instant moved = std::max(op->begun, remotes_.at(op->endpoint->peer).ended);
@@ -207,8 +204,7 @@ std::string Program::state() const
                 name_of(blocked_->action.kind);
     }
     for (const auto &op : operations_) {
-        if (op->state == Operation::State::Open ||
-            op->state == Operation::State::Waiting) {
+        if (op->is_under_way()) {
             text += std::string(" [") + name_of(op->action.kind) + " " +
                     std::to_string(op->action.number) + " of " +
                     std::to_string(op->length) + " bytes to " +

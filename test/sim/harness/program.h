@@ -31,6 +31,7 @@ struct Operation {
     Action            action;
     enum class State : uint8_t { New, Waiting, Open, Ended, Dropped } state =
         State::New;
+    bool is_under_way() const { return state == State::Open || state == State::Waiting; }
     ucs_status_t status = UCS_OK;
     uint8_t     *local  = nullptr; /* what is in its memory */
     void        *buffer = nullptr; /* where its program has that */
@@ -113,6 +114,7 @@ public:
 private:
     bool has_open() const;
     bool waits();
+
     struct Remote {
         std::vector<uint8_t> device, iface;
         uct_rkey_bundle_t    key{}, gpu_key{}, revocable{};

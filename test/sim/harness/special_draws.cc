@@ -200,7 +200,6 @@ void draw_silence_of_all(uint64_t seed, const Cuts &cuts, Scenario &s)
 
 void draw_answerer(uint64_t seed, const Cuts &cuts, Scenario &s)
 {
-    constexpr unsigned kBefore = 1;
     Random chance(seed, 140);
     if (s.wires != Wires::Tcp || s.fair || s.nics == 1 || s.none_reaches || s.loses_all ||
         !chance.one_in(24)) {
@@ -238,18 +237,19 @@ void draw_answerer(uint64_t seed, const Cuts &cuts, Scenario &s)
         time += static_cast<double>(rest) / kSecond;
     }
     s.faults.clear();
-    for (unsigned i = 0; i <= kBefore; ++i) {
+    for (const bool last : {false, true}) {
         Fault fault;
         fault.kind    = chance.pick({Fault::Kind::Silent, Fault::Kind::Mute,
                                      Fault::Kind::Deaf});
-        fault.number  = kMostNumbers + i;
+        fault.number  = kMostNumbers + last;
         fault.process = static_cast<unsigned>(chance.below(2));
         fault.nic     = static_cast<unsigned>(chance.below(s.nics));
-        fault.when    = static_cast<Instant>(chance.between(600, 800) + 1'600 * i) *
-                        kMillisecond;
-        fault.time    = i < kBefore ? static_cast<Instant>(chance.between(300, 500)) *
-                                          kMillisecond : 600 * kSecond;
-        s.answers_from = fault.when; /* before that some are new, and have longer */
+        fault.when    = static_cast<Instant>(chance.between(600, 800) +
+                                             (last ? 1'600 : 0)) * kMillisecond;
+        fault.time    = last ? 600 * kSecond :
+                               static_cast<Instant>(chance.between(300, 500)) *
+                                   kMillisecond;
+        s.answers_from = fault.when; /* before the last some are new, and have longer */
         add_fault(cuts, fault, s);
     }
 }

@@ -114,6 +114,7 @@ bool SimStreamControl::look(uct_ep *ep, StreamState &state)
     state.segments = static_cast<uint32_t>(
         (end.on_wire + profile.segment - 1) / profile.segment);
     state.acked       = end.acked;
+    /* Elsewhere nothing is lost for a program to see. */
     state.resent      = profile.tail_probe != 0 ? end.resent + end.out->resent() : 0;
     state.received    = end.came;
     state.packets     = one->side == 0 && !stream.answered ? stream.refused :

@@ -455,7 +455,8 @@ std::shared_ptr<Stream> StreamIface::connect(uint32_t remote, Nic &remote_nic,
         here.out->send(40, [stream, accept, waits] {
             stream->answered         = true;
             stream->ends[0].acked_at = stream->world.time().now();
-            if (waits && stream->ends[0].iface != nullptr && stream->ends[1].iface != nullptr && !stream->ends[1].error) {
+            if (waits && stream->ends[0].iface != nullptr &&
+                stream->ends[1].iface != nullptr && !stream->ends[1].error) {
                 accept();
             }
         });

@@ -47,7 +47,7 @@ struct StreamWatch {
      *  system calls. */
     bool may_hear(sched::Nanos now) const
     {
-        return (done_at > looked_at || (waits_ && began > looked_at)) &&
+        return (waits_ ? began : done_at) > looked_at &&
                now - looked_at >= kPatience / 2;
     }
     /** When its kernel last heard of the other one. */

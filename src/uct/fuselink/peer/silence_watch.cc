@@ -342,9 +342,10 @@ void SilenceWatch::on_told(uint8_t own, uint8_t remote, bool carried)
     if (path != nullptr) {
         path->stream.unanswered = path->stream.unanswered || !path->room.connected;
     }
-    if (wire == nullptr) {
-        leave_lane(own, remote, carried);
-    } else if (rails_.wires().may_be_silent(*wire, now, NicWatch::lately(*path))) {
+    if (wire == nullptr && carried) {
+        leave_lane(own, remote);
+    } else if (wire != nullptr &&
+               rails_.wires().may_be_silent(*wire, now, NicWatch::lately(*path))) {
         rails_.wires().proved_silent(*wire, now);
         leave(*wire);
     }
@@ -353,11 +354,11 @@ void SilenceWatch::on_told(uint8_t own, uint8_t remote, bool carried)
 /* Who only answers has nothing but its lane there, which rests, and would be silent for long
  * before its deadline. It moves on the peer's word alone, unless its kernel has just heard
  * something. The wire is not marked: no path of ours would find out that it speaks again. */
-void SilenceWatch::leave_lane(uint8_t own, uint8_t remote, bool carried)
+void SilenceWatch::leave_lane(uint8_t own, uint8_t remote)
 {
     StreamState state;
-    if (carried && channel_.ep() != nullptr && channel_.taken() &&
-        channel_.has_own_end() && channel_.rail()->traits().stream &&
+    if (channel_.ep() != nullptr && channel_.taken() && channel_.has_own_end() &&
+        channel_.rail()->traits().stream &&
         channel_.rail()->index() == own && channel_.remote() == remote &&
         host_.streams().look(channel_.ep(), state) &&
         std::min(state.since_ack, state.since_received) >= Wires::kLately) {

@@ -97,7 +97,7 @@ private:
     void   hear(Stream &stream, sched::Nanos now);
     void   ask(Stream &stream, sched::Nanos now);
     void   leave(const Wire &wire);
-    void   leave_lane(uint8_t own, uint8_t remote, bool carried);
+    void   leave_lane(uint8_t own, uint8_t remote);
     void   on_empty(Stream &stream, sched::Nanos now);
     void   send_probe(const Stream &stream, sched::Nanos now);
     void   look_at_connecting(Path &path, sched::Nanos now);

@@ -158,8 +158,8 @@ public:
         if (view.retransmits >= kFour && own_.second == Nanos()) {
             own_.second = view.sent_at; /* the kernel's others were not answered, either */
         }
-        if (own_.second == Nanos() && view.sent_again && heard <= again_) {
-            own_.second = again_;
+        if (again_ && own_.second == Nanos() && view.sent_again && heard <= own_.from) {
+            own_.second = own_.from;
         }
         if (view.pair_acked_at > wire_.from + view.tick) {
             wire_ = {view.pair_acked_at, Nanos(), Nanos()};
@@ -239,7 +239,7 @@ private:
         loses_  = false;
         from_   = Nanos();
         runs_   = Nanos();
-        again_  = view.sent_again && own_.from == view.sent_at ? view.sent_at : Nanos();
+        again_  = view.sent_again && own_.from == view.sent_at;
     }
 
     /* It has answered something since so much is in flight, or since it could hear a
@@ -335,7 +335,7 @@ private:
     Nanos   last_look_;
     Silence own_;        /* of the connection; */
     Silence wire_;       /* of all between the two NICs, since own_.from or later */
-    Nanos   again_;      /* at own_.from something left for the second time; 0: it did not */
+    bool    again_ = false; /* what left at own_.from did so for the second time */
     Nanos   from_;       /* its program would be heard by what it reads; 0: would not */
     Nanos   runs_;       /* it does, since then; 0: is not known */
     Nanos   shut_since_; /* a probe of a shut window is not answered since; 0: is */
