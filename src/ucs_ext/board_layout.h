@@ -21,10 +21,14 @@ using Word = std::atomic<uint64_t>;
 static_assert(sizeof(Word) == 8 && Word::is_always_lock_free);
 
 /** An instant that somebody wrote; 0 if that cannot be: none, or of the future. */
+inline int64_t past_instant(uint64_t word, int64_t now)
+{
+    const auto at = static_cast<int64_t>(word);
+    return at > 0 && at <= now ? at : 0;
+}
 inline int64_t past_instant(const Word &word, int64_t now)
 {
-    const auto at = static_cast<int64_t>(word.load(std::memory_order_relaxed));
-    return at > 0 && at <= now ? at : 0;
+    return past_instant(word.load(std::memory_order_relaxed), now);
 }
 
 inline constexpr unsigned kNics  = 64; /* one bit each in Seat::nics */

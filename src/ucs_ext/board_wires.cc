@@ -23,9 +23,13 @@ BoardWires::Place BoardWires::place(const std::string          &device,
     return static_cast<Place>((hash.value() ^ hash.value() >> 32) % board::kWires);
 }
 
-void BoardWires::heard(Place place, int64_t at) const
+void BoardWires::heard(Place place, int64_t at, int64_t now) const
 {
-    board_->segment_->wires[place].heard.store(static_cast<uint64_t>(at), kRelaxed);
+    board::Word &word = board_->segment_->wires[place].heard;
+    uint64_t     was  = word.load(kRelaxed);
+    while (at > board::past_instant(was, now) &&
+           !word.compare_exchange_weak(was, static_cast<uint64_t>(at), kRelaxed)) {
+    }
 }
 
 int64_t BoardWires::heard_at(Place place, int64_t now) const

@@ -36,7 +36,8 @@ public:
     Place place(const std::string &device, const std::vector<uint8_t> &remote) const;
 
     /* CLOCK_MONOTONIC ns; 0: never. */
-    void    heard(Place place, int64_t at) const;
+    /** Unless another one has heard something later. */
+    void    heard(Place place, int64_t at, int64_t now) const;
     int64_t heard_at(Place place, int64_t now) const;
     void    proved_silent(Place place, int64_t at) const;
     int64_t silent_at(Place place, int64_t now) const;

@@ -58,6 +58,19 @@ inline bool is_message(Action::Kind kind)
     return kind <= Action::Kind::AmZcopy;
 }
 
+inline bool is_flush(Action::Kind kind)
+{
+    return kind == Action::Kind::Flush || kind == Action::Kind::Cancel;
+}
+
+/* What is short, or copied at once, is in memory of the host. */
+inline bool may_be_on_gpu(Action::Kind kind)
+{
+    using Kind = Action::Kind;
+    return kind == Kind::AmZcopy || kind == Kind::PutZcopy || kind == Kind::PutOver ||
+           kind == Kind::GetZcopy || kind == Kind::GetBack;
+}
+
 inline bool is_put(Action::Kind kind)
 {
     return kind >= Action::Kind::PutShort && kind <= Action::Kind::PutOver;

@@ -17,7 +17,7 @@ TEST(BoardWires, WhatOneKnowsAllKnow)
     EXPECT_EQ(place, other.place("nic0", kThere));
     EXPECT_EQ(other.heard_at(place, kNow), 0);
     EXPECT_EQ(other.silent_at(place, kNow), 0);
-    one.heard(place, kNow - 5);
+    one.heard(place, kNow - 5, kNow);
     one.proved_silent(place, kNow - 2);
     EXPECT_EQ(other.heard_at(place, kNow), kNow - 5);
     EXPECT_EQ(other.silent_at(place, kNow), kNow - 2);
@@ -33,6 +33,20 @@ TEST(BoardWires, WiresAreToldApart)
     EXPECT_NE(place, elsewhere.place("nic0", kThere));
 }
 
+/* Of several processes one may have heard nothing for long. */
+TEST(BoardWires, WhatWasHeardLastStays)
+{
+    auto       board = Board::make_private();
+    BoardWires one(board, 7), other(board, 7);
+    const auto place = one.place("nic0", kThere);
+    one.heard(place, kNow - 5, kNow);
+    other.heard(place, kNow - 9, kNow);
+    EXPECT_EQ(one.heard_at(place, kNow), kNow - 5);
+    other.heard(place, kNow + 1, kNow + 1); /* one that lies */
+    one.heard(place, kNow - 2, kNow);
+    EXPECT_EQ(other.heard_at(place, kNow), kNow - 2);
+}
+
 /* Whoever can write there may write anything. */
 TEST(BoardWires, AnInstantOfTheFutureIsNone)
 {
@@ -40,7 +54,7 @@ TEST(BoardWires, AnInstantOfTheFutureIsNone)
     BoardWires one(board, 7);
     const auto place = one.place("nic0", kThere);
     for (const int64_t wrong : {kNow + 1, INT64_MAX, int64_t{-1}, INT64_MIN}) {
-        one.heard(place, wrong);
+        one.heard(place, wrong, INT64_MAX);
         one.proved_silent(place, wrong);
         one.drops(place, wrong);
         EXPECT_EQ(one.heard_at(place, kNow), 0);

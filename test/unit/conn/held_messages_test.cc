@@ -83,6 +83,20 @@ TEST_F(HeldMessagesTest, NoMoreThanAPeerMayHaveOnItsWay)
 }
 
 /* What is taken stays while the next ones are held in the same memory. */
+/* Of each block a few bytes stay, and the rest is delivered. */
+TEST_F(HeldMessagesTest, NoMoreMemoryThanThat)
+{
+    const std::string most(60'000, 'x');
+    size_t            rounds = 0;
+    while (rounds < 4000 && hold(8000 - rounds, "y") && hold(1, most)) {
+        held.pass();
+        EXPECT_EQ(take(), most);
+        rounds += 3;
+    }
+    EXPECT_GT(rounds, 3u * 16);
+    EXPECT_LT(rounds, 3u * 300);
+}
+
 TEST_F(HeldMessagesTest, WhatIsTakenStaysUntilItIsFreed)
 {
     EXPECT_TRUE(hold(1, "first"));

@@ -121,7 +121,10 @@ TEST_F(SidesTest, WhatAnotherLostGoesOverTheLane)
     acknowledge(1);
     channel.resend(broke);
     EXPECT_FALSE(channel.sent_all());
+    /* Who is refused a flush for that can wait for room: else UCP asks for ever. */
+    EXPECT_NE(channel.obstacles(), 0u);
     channel.look_for_room();
+    EXPECT_EQ(channel.obstacles(), 0u);
     EXPECT_EQ(numbers(lane), (Numbers{0, 2, 1, 2, 3}));
     EXPECT_EQ(channel.resent(), 3 * (sizeof(fuselink::wire::UserHeader) + 9));
     channel.resend(broke); /* nothing is open there any more */

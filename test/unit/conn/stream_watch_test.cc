@@ -48,6 +48,42 @@ TEST(StreamWatch, CountsWhatPasses)
     EXPECT_EQ(later.since, ms(120));
 }
 
+/* That something was sent again in vain is known a round trip later. */
+TEST(StreamWatch, WhatSeemedToBeLostIsNotCountedTwice)
+{
+    StreamWatch watch;
+    StreamState state;
+    state.mss   = 1000;
+    state.acked = 10'000;
+    watch.take(state, ms(100));
+    state.resent = 2'000;
+    state.acked  = 11'000;
+    EXPECT_EQ(watch.take(state, ms(104)).lost, 2u);
+    state.in_vain = 2;
+    state.acked   = 12'000;
+    EXPECT_EQ(watch.take(state, ms(108)).lost, 0u);
+    state.resent = 5'000;
+    state.acked  = 13'000;
+    EXPECT_EQ(watch.take(state, ms(112)).lost, 1u);
+    state.resent = 6'000;
+    state.acked  = 14'000;
+    EXPECT_EQ(watch.take(state, ms(116)).lost, 1u);
+}
+
+/* A network that delivers all twice. */
+TEST(StreamWatch, WhatComesTwiceHidesFewLosses)
+{
+    StreamWatch watch;
+    StreamState state;
+    state.mss     = 1000;
+    state.acked   = 1'000'000;
+    state.in_vain = 1000;
+    watch.take(state, ms(100));
+    state.resent = 20'000;
+    state.acked  = 1'100'000;
+    EXPECT_EQ(watch.take(state, ms(104)).lost, 12u);
+}
+
 TEST(StreamWatch, TellsOfEachTimeOut)
 {
     StreamWatch watch;

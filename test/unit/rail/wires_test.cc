@@ -29,18 +29,18 @@ protected:
 
 TEST_F(WiresTest, WhatOneHearsCountsForAll)
 {
-    one.heard(of_one, at(0));
+    one.heard(of_one, at(0), at(0));
     EXPECT_EQ(other.heard_at(of_other, at(5)), at(0));
     EXPECT_FALSE(other.may_be_silent(of_other, at(10)));
     EXPECT_TRUE(other.may_be_silent(of_other, at(20)));
-    other.heard(of_other, at(21));
+    other.heard(of_other, at(21), at(21));
     EXPECT_EQ(one.heard_at(of_one, at(30)), at(21));
 }
 
 TEST_F(WiresTest, WhatOneHasProvedAllBelieve)
 {
-    one.heard(of_one, at(0));
-    other.heard(of_other, at(2));
+    one.heard(of_one, at(0), at(0));
+    other.heard(of_other, at(2), at(2));
     one.proved_silent(of_one, at(30));
     other.look_at_others(of_other, at(31));
     EXPECT_TRUE(of_other.evidence.silent());
@@ -51,7 +51,7 @@ TEST_F(WiresTest, WhatOneHasProvedAllBelieve)
 TEST_F(WiresTest, NotIfSomethingHasComeSince)
 {
     one.proved_silent(of_one, at(30));
-    other.heard(of_other, at(31));
+    other.heard(of_other, at(31), at(31));
     other.look_at_others(of_other, at(32));
     EXPECT_FALSE(of_other.evidence.silent());
     Wires third;
@@ -76,12 +76,12 @@ TEST_F(WiresTest, WhereOneLosesMuchAllKnow)
 /* Whoever hears something, it is a good wire. */
 TEST_F(WiresTest, WhatIsSentOnceMoreIsInVainUntilAnyoneHears)
 {
-    one.heard(of_one, at(0));
+    one.heard(of_one, at(0), at(0));
     one.retried(of_one, 1, at(200), at(201));
     one.retried(of_one, 2, at(600), at(601));
     EXPECT_EQ(one.retries(of_one, at(601)), 3u);
     EXPECT_EQ(other.retries(of_other, at(601)), 0u); /* each counts its own */
-    other.heard(of_other, at(610));
+    other.heard(of_other, at(610), at(610));
     EXPECT_EQ(one.retries(of_one, at(611)), 0u);
     one.retried(of_one, 1, at(605), at(612));
     EXPECT_EQ(one.retries(of_one, at(612)), 0u);
@@ -90,11 +90,11 @@ TEST_F(WiresTest, WhatIsSentOnceMoreIsInVainUntilAnyoneHears)
 /* Kernels' first time-outs are no silence of the wire's, and a longer one is. */
 TEST_F(WiresTest, WhatIsLostInALongSilenceDoesNotCount)
 {
-    one.heard(of_one, at(0));
+    one.heard(of_one, at(0), at(0));
     one.note_gap(of_one, at(250));
     one.passed(of_one, 10, 9, at(0), at(250));
     EXPECT_TRUE(one.drops(of_one, at(250)));
-    one.heard(of_one, at(2000));
+    one.heard(of_one, at(2000), at(2000));
     one.note_gap(of_one, at(2350));
     one.passed(of_one, 10, 9, at(2000), at(2350));
     EXPECT_FALSE(one.drops(of_one, at(3500)));
@@ -115,7 +115,7 @@ TEST_F(WiresTest, WhatSpeaksAgainSpeaksForAll)
     ASSERT_EQ(other.take_changed(), &of_other);
     other.look_at_others(of_other, at(50));
     EXPECT_TRUE(of_other.evidence.silent());
-    one.heard(of_one, at(60));
+    one.heard(of_one, at(60), at(60));
     other.look_at_others(of_other, at(61));
     EXPECT_FALSE(of_other.evidence.silent());
     EXPECT_EQ(other.take_changed(), &of_other);
@@ -125,7 +125,7 @@ TEST(Wires, WithoutABoardEachKnowsItsOwn)
 {
     Wires one, other;
     Wire  of_one, of_other;
-    one.heard(of_one, at(0));
+    one.heard(of_one, at(0), at(0));
     EXPECT_EQ(one.heard_at(of_one, at(1)), at(0));
     EXPECT_EQ(other.heard_at(of_other, at(1)), Nanos());
     one.proved_silent(of_one, at(30));
@@ -187,7 +187,7 @@ TEST_F(DoubtTest, AnAnswerIsHeard)
     one.note_other(of_one, at(300));
     EXPECT_EQ(one.other_waits(of_one, at(0), at(400)), at(300));
     /* By whomever. */
-    other.heard(of_other, at(310));
+    other.heard(of_other, at(310), at(310));
     EXPECT_EQ(one.other_waits(of_one, at(0), at(400)), Nanos());
 }
 

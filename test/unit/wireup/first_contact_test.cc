@@ -75,12 +75,27 @@ TEST(FirstContact, SilenceIsThatOfAllItsConnections)
 {
     FirstContact contact;
     contact.begin(kStart);
-    contact.look_at_connecting(connecting(), after(2001), false);
+    for (const int64_t ms : {500, 1000, 1500, 2001}) {
+        contact.look_at_connecting(connecting(), after(ms), false);
+    }
     contact.begin(after(2001));
-    EXPECT_EQ(contact.unanswered(after(5000)), Nanos::millis(5000));
-    contact.look_at_connecting(established(), after(6000), false);
-    contact.begin(after(8000));
-    EXPECT_EQ(contact.unanswered(after(9000)), Nanos::millis(3000));
+    EXPECT_EQ(contact.unanswered(after(3000)), Nanos::millis(3000));
+    contact.look_at_connecting(established(), after(3000), false);
+    contact.begin(after(5000));
+    EXPECT_EQ(contact.unanswered(after(6000)), Nanos::millis(3000));
+}
+
+/* What was answered while this process was stopped was not looked at. */
+TEST(FirstContact, APauseCountsForASecond)
+{
+    FirstContact contact;
+    contact.begin(kStart);
+    contact.look_at_connecting(connecting(), after(500), false);
+    contact.look_at_connecting(connecting(), after(60'500), false);
+    EXPECT_EQ(contact.unanswered(after(60'600)), Nanos::millis(1600));
+    contact.begin(after(60'600));
+    contact.look_at_connecting(connecting(), after(61'500), false);
+    EXPECT_EQ(contact.unanswered(after(61'500)), Nanos::millis(2500));
 }
 
 TEST(FirstContact, IsLookedAtNowAndThen)

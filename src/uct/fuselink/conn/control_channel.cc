@@ -78,6 +78,12 @@ void ControlChannel::move_to(uct_ep_h ep, Rail &rail, uint8_t remote,
     clear(kBlocked);
     begin_lane(ep, rail, remote, limits);
     lane_.for_hellos = false;
+    send_later();
+}
+
+/* What is there to be sent goes first: whoever is refused until then waits for room. */
+void ControlChannel::send_later()
+{
     if (!sent_all()) {
         set(kBlocked); /* until look_for_room() */
         look_later();
@@ -344,8 +350,14 @@ void ControlChannel::resend(Count &broke)
         /* What others bring late is known by that, when numbers have had their turn. */
         ++lane_.number;
         rewind(&broke);
-        look_later();
+        send_later();
     }
+}
+
+bool ControlChannel::unwritten() const
+{
+    return lane_.unwritten && log_.unsent() &&
+           wire::message_distance(user_end_, log_.first_unsent()) > 0;
 }
 
 bool ControlChannel::gather()

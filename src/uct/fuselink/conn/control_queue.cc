@@ -27,6 +27,7 @@ bool is_answer(const Message &message)
     case wire::ControlType::LoadGrant:
     case wire::ControlType::SlotGrant:
     case wire::ControlType::PathQuiet:
+    case wire::ControlType::RailAddr: /* our own questions are few */
         return true;
     default:
         return false;

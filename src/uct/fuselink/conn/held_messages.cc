@@ -12,6 +12,9 @@ namespace {
 /* Places, and so many of them that they are not kept for later. */
 constexpr size_t kFewest   = 64;
 constexpr size_t kMostKept = 1024;
+/* Of the blocks, in some of which little is left: what was sent between a message and those
+ * that it waits for is no more than a log has. */
+constexpr size_t kMostMemory = MessageLog::kMaxBytes * 4;
 
 constexpr size_t aligned(size_t length)
 {
@@ -41,12 +44,22 @@ HeldMessages::Block *HeldMessages::room_for(size_t length)
         return last_;
     }
     if (last_ != nullptr && users(last_) == 0) {
-        memory_.give_back(last_);
+        give_back(std::exchange(last_, nullptr));
     }
-    last_        = memory_.take(sizeof(size_t) + need);
-    last_->used  = sizeof(size_t);
+    if (memory_bytes_ > kMostMemory) {
+        return nullptr;
+    }
+    last_          = memory_.take(sizeof(size_t) + need);
+    last_->used    = sizeof(size_t);
+    memory_bytes_ += last_->size;
     users(last_) = 0;
     return last_;
+}
+
+void HeldMessages::give_back(Block *block)
+{
+    memory_bytes_ -= block->size;
+    memory_.give_back(block);
 }
 
 bool HeldMessages::hold(size_t ahead, uint8_t am_id, const void *data, size_t length)
@@ -60,7 +73,10 @@ bool HeldMessages::hold(size_t ahead, uint8_t am_id, const void *data, size_t le
     if (slot.block != nullptr) {
         return true;
     }
-    slot.block   = room_for(length);
+    slot.block = room_for(length);
+    if (slot.block == nullptr) {
+        return false;
+    }
     slot.message = {slot.block->data() + slot.block->used,
                     static_cast<uint32_t>(length), am_id};
     memcpy(slot.message.data, data, length);
@@ -77,12 +93,12 @@ void HeldMessages::release(Block *block)
         return;
     }
     if (block != last_) {
-        memory_.give_back(block);
+        give_back(block);
     } else {
         block->used = sizeof(size_t);
     }
     if (count_ == 0 && last_ != nullptr && users(last_) == 0) {
-        memory_.give_back(std::exchange(last_, nullptr));
+        give_back(std::exchange(last_, nullptr));
     }
 }
 

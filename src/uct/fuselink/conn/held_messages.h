@@ -71,7 +71,9 @@ private:
     }
     size_t at(size_t ahead) const { return (begin_ + ahead) & (slots_.size() - 1); }
     void   grow(size_t ahead);
+    /* Null: there is no more for them. */
     Block *room_for(size_t length);
+    void   give_back(Block *block);
     void   release(Block *block);
 
     MessageMemory    &memory_;
@@ -80,6 +82,7 @@ private:
     Block            *last_  = nullptr; /* has room, perhaps */
     size_t            count_ = 0;
     size_t            bytes_ = 0;
+    size_t            memory_bytes_ = 0; /* of blocks */
 };
 
 } // namespace fuselink

@@ -161,6 +161,9 @@ void PendingQueue::note_fence()
 
 void PendingQueue::end_strict()
 {
+    if (conn_.calls().held().away()) {
+        return; /* the program may be about to hand over more; dispatch() owes it a turn */
+    }
     if (!order_.end_strict()) {
         return;
     }

@@ -88,9 +88,11 @@ struct StreamWatch {
             return (is - std::min(is, was) + mss - 1) / mss;
         };
         const uint64_t resent  = packets(state.resent, resent_);
-        const uint64_t in_vain = state.in_vain - std::min(state.in_vain, in_vain_);
-        const Passed   passed{since, packets(state.acked, acked_),
-                            resent - std::min(resent, in_vain)};
+        /* That one was sent again in vain is known only later, when it counts as lost. */
+        const uint64_t all     = wrong_ + state.in_vain - std::min(state.in_vain, in_vain_);
+        const uint64_t in_vain = std::min(resent, all);
+        const Passed   passed{since, packets(state.acked, acked_), resent - in_vain};
+        wrong_   = std::min(all - in_vain, kMostWrong);
         acked_   = state.acked;
         resent_  = state.resent;
         in_vain_ = state.in_vain;
@@ -122,6 +124,8 @@ struct StreamWatch {
 private:
     /* Who looks more rarely may have missed something. */
     static constexpr sched::Nanos kAbsent = kPatience * 3;
+    /* Or what a network delivers twice would hide losses for ever. */
+    static constexpr uint64_t kMostWrong = 8;
 
     /* Nothing was heard since then, when so much was acknowledged and sent again, and something
      * was in flight; 0: nothing was, or it is not known. */
@@ -134,7 +138,8 @@ private:
     uint64_t done_  = 0;
     sched::Nanos taken_at_;           /* acked_at, when something had passed */
     uint64_t acked_ = 0, resent_ = 0; /* bytes, as its kernel said, */
-    uint32_t in_vain_ = 0;            /* and packets */
+    uint32_t in_vain_ = 0;            /* and packets; */
+    uint64_t wrong_ = 0;              /* those that were not lost, though it was said */
     unsigned retransmits_ = 0;
 };
 

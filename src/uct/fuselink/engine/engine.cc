@@ -45,9 +45,9 @@ Engine::~Engine()
 
 unsigned Engine::progress_away()
 {
-    calls_ = kWatchCalls - 1; /* rounds are far apart */
+    pace_.look_next(); /* rounds are far apart */
     user_calls_.held().begin_away();
-    const unsigned count = poller_.progress() + drive();
+    const unsigned count = drive(poller_.progress());
     user_calls_.held().end_away();
     return count;
 }
@@ -55,6 +55,7 @@ unsigned Engine::progress_away()
 void Engine::watch()
 {
     sched::Nanos now = host_.now();
+    pace_.looked(now);
     if (now - watched_ >= SilenceWatch::kInterval) {
         watched_ = now;
         if (ucs_unlikely(late_.waits())) {
@@ -226,7 +227,11 @@ ucs_status_t Engine::open_rails(const std::vector<RailCandidate> &candidates,
                 });
     rails_.wires().share(loads_.board(), host_.network_signature());
     ucs_info("fuselink: others call this process peer %016lx", rails_.uuid());
-    return watching_.start(settings_.watching, rails_);
+    status = watching_.start(settings_.watching, rails_);
+    if (status == UCS_OK && carrier_) {
+        note_carrier(); /* a link may have gone while they were opened */
+    }
+    return status;
 }
 
 ucs_status_t Engine::open_gpu(UctMd &gpu, UctMd *ipc, NvLinks &nvlinks,

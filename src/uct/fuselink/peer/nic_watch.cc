@@ -151,7 +151,7 @@ void NicWatch::note_acknowledged(sched::Nanos now)
      * over a stream its kernel knows. */
     if (lane_.wire != nullptr && lane_.is_of(channel_) &&
         !channel_.has(ControlChannel::kConnecting) && !channel_.rail()->traits().stream) {
-        rails_.wires().heard(*lane_.wire, now);
+        rails_.wires().heard(*lane_.wire, now, now);
     }
 }
 

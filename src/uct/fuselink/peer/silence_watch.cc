@@ -110,10 +110,19 @@ void SilenceWatch::hear(Stream &stream, sched::Nanos now)
     StreamState state;
     if (stream.check == nullptr && stream.watch->may_hear(now) &&
         host_.streams().look(stream.ep, state)) {
-        stream.watch->hear(state, now);
+        note_passed(stream, stream.watch->take(state, now), now);
     }
-    rails_.wires().heard(*stream.wire, stream.carried_at());
+    rails_.wires().heard(*stream.wire, stream.carried_at(), now);
     rails_.wires().note_answers(*stream.wire, now);
+}
+
+/* When it was lost matters, so all that was is noted as soon as it is known. */
+void SilenceWatch::note_passed(const Stream &stream, const StreamWatch::Passed &passed,
+                               sched::Nanos now)
+{
+    if (passed.packets != 0) {
+        rails_.wires().passed(*stream.wire, passed.packets, passed.lost, passed.since, now);
+    }
 }
 
 /* Its kernel. Of one that has nothing under way only if it was given a probe. */
@@ -129,11 +138,8 @@ void SilenceWatch::ask(Stream &stream, sched::Nanos now)
     const StreamWatch::Passed passed = watch.take(stream.state, now);
     if (stream.wire != nullptr) {
         rails_.wires().note_gap(*stream.wire, now);
-        if (passed.packets != 0) {
-            rails_.wires().passed(*stream.wire, passed.packets, passed.lost, passed.since,
-                                  now);
-        }
-        rails_.wires().heard(*stream.wire, watch.acked_at);
+        note_passed(stream, passed, now);
+        rails_.wires().heard(*stream.wire, watch.acked_at, now);
         if (stream.state.segments != 0) {
             stream.wire->sent_at = std::max(stream.wire->sent_at,
                                             now - stream.state.since_sent);
@@ -271,7 +277,7 @@ bool SilenceWatch::find_path(Stream &stream, Path &path, sched::Nanos now)
     StreamState state;
     if (is_stream && ucs_unlikely(own.watch.is_new()) &&
         host_.streams().look(path.ep, state)) {
-        own.watch.hear(state, now); /* it has connected, perhaps long ago */
+        own.watch.take(state, now); /* it has connected, perhaps long ago */
     }
     stream = {&own.watch, &wire, is_pair ? path.pair->ep() : path.ep, &path,
               is_stream ? nullptr : &own.check, path.rail.index(),
@@ -407,7 +413,7 @@ void SilenceWatch::look_at_connecting(Path &path, sched::Nanos now)
         } else if (state.phase == StreamState::Phase::Connecting ||
                    program_at_ > std::max(watch.waits_from, runs_since_) + patience / 2) {
             path.stream.unanswered = true;
-            bulk_.on_silent(path);
+            bulk_.on_silent(path, !lost); /* where a kernel has answered the wire carries */
         } else if (now - watch.probed_at >= std::min(patience, kLastAsk) / 4) {
             watch.probed_at = now;
             channel_.ask_seen();

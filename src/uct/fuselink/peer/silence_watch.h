@@ -96,6 +96,8 @@ private:
     void   note_answers(Stream &stream, sched::Nanos now);
     void   hear(Stream &stream, sched::Nanos now);
     void   ask(Stream &stream, sched::Nanos now);
+    void   note_passed(const Stream &stream, const StreamWatch::Passed &passed,
+                       sched::Nanos now);
     void   leave(const Wire &wire);
     void   leave_lane(uint8_t own, uint8_t remote);
     void   on_empty(Stream &stream, sched::Nanos now);

@@ -81,7 +81,7 @@ public:
     }
 
     /** See WireEvidence. */
-    void heard(Wire &wire, sched::Nanos at)
+    void heard(Wire &wire, sched::Nanos at, sched::Nanos now)
     {
         if (ucs_unlikely(wire.evidence.heard(at))) {
             slack_.note_back(wire.evidence.was_silent_since(), at);
@@ -89,7 +89,7 @@ public:
         }
         if (news_ && at >= wire.shared + kShare) {
             wire.shared = at;
-            news_->heard(wire.place, at.count());
+            news_->heard(wire.place, at.count(), now.count());
         }
     }
     void proved_silent(Wire &wire, sched::Nanos now)
@@ -173,7 +173,7 @@ public:
     {
         if (ucs_unlikely(wire.doubt.answered)) {
             wire.doubt.answered = false;
-            heard(wire, now);
+            heard(wire, now, now);
         }
     }
     /** One that is in doubt since not long ago; null if that was all. */
@@ -207,7 +207,7 @@ public:
             return;
         }
         if (ucs_unlikely(wire.evidence.silent())) {
-            heard(wire, sched::Nanos(news_->heard_at(wire.place, now.count())));
+            heard(wire, sched::Nanos(news_->heard_at(wire.place, now.count())), now);
             return;
         }
         const sched::Nanos at(news_->silent_at(wire.place, now.count()));

@@ -36,6 +36,10 @@ public:
     /** The same when another candidate is known to work. */
     static constexpr sched::Nanos kImpatience = sched::Nanos::millis(100);
 
+    /** As long programs that are well do other things between two calls: where 30 s without an
+     *  answer are the end, no longer pause of this process counts for more. */
+    static constexpr sched::Nanos kMostStep = sched::Nanos::seconds(1);
+
     /** For the other kernel to answer a connection. */
     static constexpr sched::Nanos kKernel = StreamWatch::kUnanswered;
 

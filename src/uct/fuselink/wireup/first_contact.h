@@ -6,6 +6,7 @@
 #include "../sched/units.h"
 #include "connect_timer.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace fuselink {
@@ -46,6 +47,7 @@ public:
     {
         begun_    = time;
         heard_    = heard_ == sched::Nanos() ? time : heard_;
+        looked_   = looked_ == sched::Nanos() ? time : looked_;
         look_     = {};
         answered_ = false;
         hello_goes();
@@ -60,7 +62,7 @@ public:
     bool answered() const { return answered_; }
     /** It has our hello. */
     bool told() const { return told_; }
-    /** For so long no kernel has answered any connection. */
+    /** For so long no kernel has answered any connection, as far as somebody looked. */
     sched::Nanos unanswered(sched::Nanos now) const
     {
         return answered_ ? sched::Nanos() : now - heard_;
@@ -71,6 +73,8 @@ public:
     Verdict look_at_connecting(const StreamState &state, sched::Nanos now,
                                bool has_another)
     {
+        heard_    = heard_ + std::max(now - looked_ - ConnectTimer::kMostStep, sched::Nanos());
+        looked_   = now;
         look_     = now + kPause;
         answered_ = state.phase != StreamState::Phase::Connecting;
         heard_    = answered_ ? now : heard_;
@@ -99,7 +103,8 @@ private:
 
     sched::Nanos begun_;
     sched::Nanos heard_; /* a kernel's last answer to any; before that, the first begun */
-    sched::Nanos look_;  /* next */
+    sched::Nanos look_;  /* next, */
+    sched::Nanos looked_; /* and last */
     bool         answered_ = false, told_ = false;
 };
 

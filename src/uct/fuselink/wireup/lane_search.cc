@@ -1,8 +1,6 @@
 /* Copyright (c) 2026 fuselink contributors. BSD-3-Clause, see LICENSE. */
 #include "lane_search.h"
 
-#include "connect_timer.h"
-
 #include <algorithm>
 
 namespace fuselink {

@@ -7,6 +7,7 @@
 #include "../sched/units.h"
 #include "../wire/address.h"
 #include "candidates.h"
+#include "connect_timer.h"
 #include "fallback_eps.h"
 
 #include <cstdint>
@@ -34,6 +35,7 @@ public:
     {
         rounds_.since   = since;
         rounds_.refused = {};
+        looked_         = since;
     }
     /** There is a lane. */
     void end() { rounds_ = {}; }
@@ -51,10 +53,27 @@ public:
         begin_round();
     }
 
+    /** From progress. What this process did not look for, as it was stopped or away, does
+     *  not count: who was asked may have answered, and nobody else was tried. */
+    void look(sched::Nanos now)
+    {
+        const sched::Nanos away = now - looked_ - ConnectTimer::kMostStep;
+        if (begun() && away > sched::Nanos()) {
+            rounds_.since   = rounds_.since + away;
+            rounds_.refused = rounds_.refused == sched::Nanos() ? rounds_.refused :
+                                                                 rounds_.refused + away;
+        }
+        looked_ = now;
+    }
+
     /** Time without an answer after which nobody is there. */
     static bool is_long(sched::Nanos time) { return time > kSilent; }
-    /** It has lasted so long. */
-    bool lasts_long() const { return is_long(host_.now() - rounds_.since); }
+    /** It has lasted so long, and no kernel that was asked has answered. */
+    bool is_over(sched::Nanos now) const
+    {
+        const sched::Nanos lasts = now - rounds_.since;
+        return is_long(lasts) && is_hopeless(lasts, false);
+    }
     /** Nobody can be expected to answer after this time without an answer. */
     bool is_hopeless(sched::Nanos time, bool first) const;
 
@@ -98,6 +117,7 @@ private:
     FallbackEps &fallbacks_;
     Host        &host_;
     Rounds       rounds_;
+    sched::Nanos looked_; /* last */
     uint16_t     peer_down_ = 0;
 };
 

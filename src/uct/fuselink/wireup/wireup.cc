@@ -202,6 +202,9 @@ void Wireup::lose(ucs_status_t status, bool told, bool closed)
         ucs_debug("fuselink: rail %s, over which messages go to peer %016lx, "
                   "breaks: %s", channel_.rail()->name().c_str(), conn_.uuid(),
                   ucs_status_string(status));
+    } else if (channel_.taken() &&
+               host_.now() - contact_.begun() > ConnectTimer::kPatience) {
+        search_.begin(host_.now()); /* it worked, though the peer has not answered yet */
     }
     broke_ = true;
     lane_.retire();
@@ -418,9 +421,9 @@ void Wireup::on_resume(const wire::Hello &hello)
         prefer_ = {hello.to, hello.from};
         ++loss_.swaps;
         lose(UCS_ERR_ENDPOINT_TIMEOUT);
-    } else {
+    } else if (channel_.taken()) {
         lane_.stay(hello.to, hello.from);
-    }
+    } /* else the question that the peer waits for follows when there is one */
     /* On the lane that stays, or on the next; when our end of a queue pair that broke
      * is destroyed, which executes what comes late until then. */
     confirms_ = hello.header.lane;
@@ -507,8 +510,10 @@ void Wireup::watch(sched::Nanos now)
     } else if (waits_for_kernel()) {
         watch_hello(now);
     }
-    if (loss_.since != sched::Nanos() && is_unanswered() &&
-        search_.lasts_long() &&
+    search_.look(now);
+    /* The last candidate has its time, too. */
+    if (loss_.since != sched::Nanos() && is_unanswered() && search_.is_over(now) &&
+        now - contact_.begun() > ConnectTimer::kImpatience &&
         !(host_.streams().look(ep_, state) &&
           state.phase == StreamState::Phase::Established)) {
         given_up_ = loss_.status;
