@@ -11,6 +11,9 @@ namespace {
 
 constexpr auto kRelaxed = std::memory_order_relaxed;
 
+/* Who has read the clock may lose its processor before it writes, or be stopped. */
+constexpr int64_t kAhead = 10'000'000'000;
+
 } // namespace
 
 BoardWires::Place BoardWires::place(const std::string          &device,
@@ -27,7 +30,7 @@ void BoardWires::heard(Place place, int64_t at, int64_t now) const
 {
     board::Word &word = board_->segment_->wires[place].heard;
     uint64_t     was  = word.load(kRelaxed);
-    while (at > board::past_instant(was, now) &&
+    while (at > board::past_instant(was, now + kAhead) &&
            !word.compare_exchange_weak(was, static_cast<uint64_t>(at), kRelaxed)) {
     }
 }

@@ -63,7 +63,9 @@ void Channel::front_is_due()
         if (silent_since_ < 0) {
             silent_since_ = now;
             pause_        = again_;
-            probes_       = world_.profile().tail_probe != 0 && packets_.size() > 1;
+            probes_       = world_.profile().tail_probe != 0 &&
+                            (packets_.size() > 1 ||
+                             packets_.front().bytes > world_.profile().segment);
             world_.count(Count::Silences);
             if (probes_) {
                 packets_.front().due = now + world_.profile().tail_probe;

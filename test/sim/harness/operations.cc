@@ -312,8 +312,9 @@ ucs_status_t Program::flush(Operation &op)
                         cancel ? UCT_FLUSH_FLAG_CANCEL : 0, &op.comp);
 }
 
-/* False if it is to be tried again. */
-bool Program::settle(Operation &op, ucs_status_t status)
+/* False if it is to be tried again. Who is refused, and told that there is no need to wait, may
+ * try at once, as UCP does without end: there is room then, or it may wait. */
+bool Program::settle(Operation &op, ucs_status_t status, bool at_once)
 {
     if (op.state != Operation::State::New) {
         return true; /* it ended inside the call, or has gone with its endpoint */
@@ -336,6 +337,11 @@ bool Program::settle(Operation &op, ucs_status_t status)
             op.state = Operation::State::Waiting;
             ++op.endpoint->waiting;
             return true;
+        }
+        if (added == UCS_ERR_BUSY && at_once) {
+            violate(op, "is refused, and may not wait for room");
+        } else if (added == UCS_ERR_BUSY) {
+            return settle(op, attempt(op), true);
         }
     }
     return false;

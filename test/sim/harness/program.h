@@ -133,7 +133,7 @@ private:
     bool         perform(const Action &action);
     void         start(const Action &action);
     ucs_status_t attempt(Operation &op);
-    bool         settle(Operation &op, ucs_status_t status);
+    bool         settle(Operation &op, ucs_status_t status, bool at_once = false);
     ucs_status_t send_message(Operation &op);
     ucs_status_t put(Operation &op);
     ucs_status_t get(Operation &op);

@@ -42,7 +42,10 @@ TEST(BoardWires, WhatWasHeardLastStays)
     one.heard(place, kNow - 5, kNow);
     other.heard(place, kNow - 9, kNow);
     EXPECT_EQ(one.heard_at(place, kNow), kNow - 5);
-    other.heard(place, kNow + 1, kNow + 1); /* one that lies */
+    other.heard(place, kNow + 7, kNow + 7); /* one that was stopped since it read the clock */
+    one.heard(place, kNow - 3, kNow);
+    EXPECT_EQ(one.heard_at(place, kNow + 8), kNow + 7);
+    other.heard(place, INT64_MAX - 1, kNow); /* one that lies */
     one.heard(place, kNow - 2, kNow);
     EXPECT_EQ(other.heard_at(place, kNow), kNow - 2);
 }
@@ -54,7 +57,7 @@ TEST(BoardWires, AnInstantOfTheFutureIsNone)
     BoardWires one(board, 7);
     const auto place = one.place("nic0", kThere);
     for (const int64_t wrong : {kNow + 1, INT64_MAX, int64_t{-1}, INT64_MIN}) {
-        one.heard(place, wrong, INT64_MAX);
+        one.heard(place, wrong, kNow);
         one.proved_silent(place, wrong);
         one.drops(place, wrong);
         EXPECT_EQ(one.heard_at(place, kNow), 0);

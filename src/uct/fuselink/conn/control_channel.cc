@@ -354,12 +354,6 @@ void ControlChannel::resend(Count &broke)
     }
 }
 
-bool ControlChannel::unwritten() const
-{
-    return lane_.unwritten && log_.unsent() &&
-           wire::message_distance(user_end_, log_.first_unsent()) > 0;
-}
-
 bool ControlChannel::gather()
 {
     spread(false, 0);

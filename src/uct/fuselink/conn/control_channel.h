@@ -188,19 +188,11 @@ public:
     /* A flush asks the lane only for what is the user's. fuselink's own messages
      * (answers, hello) would make it wait for a peer that has no reason to make
      * progress any more. */
-    void note_message()
-    {
-        lane_.unflushed = lane_.unfenced = lane_.unwritten = true;
-        user_end_ = log_.next_number();
-    }
+    void note_message() { lane_.unflushed = lane_.unfenced = true; }
     void note_rma() { lane_.unflushed = true; }
     /** Anything of the user's since the last flush. */
     bool unflushed() const { return lane_.unflushed; }
     void note_flush() { lane_.unflushed = false; }
-    /** Messages of the user's since the other kernel was last known to have all of them; of
-     *  these some may wait for another lane. */
-    bool unwritten() const;
-    void note_written() { lane_.unwritten = false; }
     /** Of a lane that is a stream: the kernel has all that was sent. If not, the
      *  lane counts as full until it has. */
     bool written()
@@ -352,7 +344,6 @@ private:
         bool    for_hellos = false;
         bool    unflushed  = false;
         bool    unfenced   = false;
-        bool    unwritten  = false;
         bool    taken      = false; /* something */
     };
     /* Puts of the NIC of an earlier lane. */
@@ -438,7 +429,6 @@ private:
     SeenTimer        &timer_;
     Events           &events_;
     unsigned          obstacles_  = 0;
-    wire::MessageNumber user_end_ = 0; /* behind the last message of the user's */
     LaneEp            ep_{*this};
     Lane              lane_;
     Count            *resent_     = nullptr; /* of the rail that broke last */

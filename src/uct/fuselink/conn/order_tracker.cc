@@ -536,7 +536,6 @@ ucs_status_t OrderTracker::flush_written(bool from_queue)
         (channel_.has(ControlChannel::kConnecting) || !channel_.written())) {
         return UCS_ERR_NO_RESOURCE;
     }
-    channel_.note_written();
     return puts_and_ops_open() ? UCS_INPROGRESS : UCS_OK;
 }
 

@@ -124,14 +124,11 @@ ucs_status_t Peer::flush(PeerUser *user, unsigned flags, uct_completion_t *comp)
 
 /* As with UCX's TCP: that of an endpoint waits until the peer has handled its
  * messages, that of the interface until they are on their way, and until there is
- * a way for those of the endpoints that there are. Where a lane is replaced, kernels
- * take what was sent without the peer's program, for which queue pairs wait. */
+ * a way for those of the endpoints that there are. */
 ucs_status_t Peer::flush_all()
 {
     if (wireup_.replaces_lane()) {
-        return !failed() && wireup_.replaces_stream() && channel_.unwritten() ?
-                   UCS_ERR_NO_RESOURCE :
-                   order_.flush_kept(pending_.in_request());
+        return order_.flush_kept(pending_.in_request());
     }
     if (!pending_.users().empty() &&
         (!channel_.taken() || channel_.has(ControlChannel::kConnecting |

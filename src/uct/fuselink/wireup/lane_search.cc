@@ -19,6 +19,7 @@ bool LaneSearch::go_on(bool first)
     if (!begun()) {
         begin(now);
     }
+    look(now);
     /* Streams tell whether anybody is there. Datagrams are waited for at first, which
      * another round would begin anew. */
     const bool streams = first && all_streams();

@@ -10,6 +10,7 @@
 #include "connect_timer.h"
 #include "fallback_eps.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace fuselink {
@@ -57,11 +58,10 @@ public:
      *  not count: who was asked may have answered, and nobody else was tried. */
     void look(sched::Nanos now)
     {
-        const sched::Nanos away = now - looked_ - ConnectTimer::kMostStep;
-        if (begun() && away > sched::Nanos()) {
-            rounds_.since   = rounds_.since + away;
-            rounds_.refused = rounds_.refused == sched::Nanos() ? rounds_.refused :
-                                                                 rounds_.refused + away;
+        const sched::Nanos step = begun() ? now - looked_ : sched::Nanos();
+        rounds_.since = rounds_.since + std::max(step - ConnectTimer::kMostStep, sched::Nanos());
+        if (rounds_.refused != sched::Nanos()) {
+            rounds_.refused = rounds_.refused + std::max(step - kRefused / 5, sched::Nanos());
         }
         looked_ = now;
     }

@@ -421,9 +421,9 @@ void Wireup::on_resume(const wire::Hello &hello)
         prefer_ = {hello.to, hello.from};
         ++loss_.swaps;
         lose(UCS_ERR_ENDPOINT_TIMEOUT);
-    } else if (channel_.taken()) {
+    } else if (channel_.taken() || loss_.since != sched::Nanos()) {
         lane_.stay(hello.to, hello.from);
-    } /* else the question that the peer waits for follows when there is one */
+    } /* else there was no lane before, and the question that the peer waits for comes with it */
     /* On the lane that stays, or on the next; when our end of a queue pair that broke
      * is destroyed, which executes what comes late until then. */
     confirms_ = hello.header.lane;

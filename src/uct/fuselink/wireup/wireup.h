@@ -112,11 +112,6 @@ public:
     bool lane_broken() const { return broke_; }
     /** A lane broke, and the peer has not answered on another. */
     bool replaces_lane() const { return loss_.since != sched::Nanos(); }
-    /** The same of one that was a stream, as the next one is then. */
-    bool replaces_stream() const
-    {
-        return replaces_lane() && loss_.rail->traits().stream;
-    }
     /** A lane is looked for in place of one that broke, or the first one while there
      *  are NICs that were not tried. */
     bool searches() const
