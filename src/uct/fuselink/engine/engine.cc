@@ -45,9 +45,9 @@ Engine::~Engine()
 
 unsigned Engine::progress_away()
 {
-    pace_.look_next(); /* rounds are far apart */
+    calls_ = kWatchCalls - 1; /* rounds are far apart */
     user_calls_.held().begin_away();
-    const unsigned count = drive(poller_.progress());
+    const unsigned count = poller_.progress() + drive();
     user_calls_.held().end_away();
     return count;
 }
@@ -55,7 +55,6 @@ unsigned Engine::progress_away()
 void Engine::watch()
 {
     sched::Nanos now = host_.now();
-    pace_.looked(now);
     if (now - watched_ >= SilenceWatch::kInterval) {
         watched_ = now;
         if (ucs_unlikely(late_.waits())) {

@@ -22,7 +22,6 @@
 #include "late_nics.h"
 #include "peer_table.h"
 #include "turns.h"
-#include "watch_pace.h"
 #include "watching.h"
 
 #include <atomic>
@@ -83,7 +82,7 @@ public:
         if (ucs_unlikely(copies_.busy())) {
             count += copies_.progress();
         }
-        count = drive(count);
+        count += drive();
         if (count != 0) {
             events_.store(events_.load(std::memory_order_relaxed) + 1,
                           std::memory_order_relaxed);
@@ -172,9 +171,10 @@ private:
 
     static constexpr unsigned kAllEvents = UCT_EVENT_SEND_COMP | UCT_EVENT_RECV;
 
-    /* What is to be done but for polling, whoever does it, and found `count` by that. */
-    unsigned drive(unsigned count)
+    /* What is to be done but for polling, whoever does it. */
+    unsigned drive()
     {
+        unsigned count = 0;
         if (ucs_unlikely(worker_.handle() != nullptr)) {
             count += uct_worker_progress(worker_.handle());
         }
@@ -187,7 +187,7 @@ private:
         if (!seen_timer_.empty()) {
             seen_timer_.check();
         }
-        if (ucs_unlikely(pace_.call(count != 0))) {
+        if (ucs_unlikely(++calls_ % kWatchCalls == 0)) {
             watch();
         }
         if (ucs_unlikely(!room_.empty())) {
@@ -205,10 +205,12 @@ private:
         poller_.wake_in(peers_.watched() || peers_.has_news()   ? kWatchAsleep :
                         peers_.waits_for_nic() || late_.waits() ? kPortsAsleep :
                                                                   sched::Nanos());
-        pace_.look_next();
+        calls_ = kWatchCalls - 1;
         return poller_.arm(events);
     }
 
+    /* Calls of progress() between looks at the clock. */
+    static constexpr unsigned kWatchCalls = 128;
     /* Between looks of a program that sleeps. */
     static constexpr sched::Nanos kWatchAsleep = sched::Nanos::millis(8);
     /* The same, if there is no more to look at than ports. */
@@ -248,7 +250,7 @@ private:
     AmDispatch      dispatch_;
     bool            asleep_ = false; /* the program, until it is woken */
     std::atomic<uint64_t> events_{0};
-    WatchPace       pace_;
+    unsigned        calls_ = 0;
     sched::Nanos    watched_; /* last */
     std::unique_ptr<Carrier> carrier_; /* may be null */
     FindLate        find_late_;
