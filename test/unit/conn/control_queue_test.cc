@@ -95,6 +95,7 @@ TEST(ControlQueue, BoundsAnswersAndNothingElse)
         ASSERT_TRUE(queue.push(message(ControlType::KeyData, 0, kLength)));
     }
     EXPECT_FALSE(queue.push(message(ControlType::GetDone, 0)));
+    EXPECT_FALSE(queue.push(message(ControlType::RailAddr, 0)));
     EXPECT_EQ(queue.answer_bytes(), ControlQueue::kMaxAnswers);
     EXPECT_EQ(queue.bytes(), ControlQueue::kMaxAnswers);
     EXPECT_TRUE(queue.push(message(ControlType::GetData, 0, kLength)));

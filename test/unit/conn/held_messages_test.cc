@@ -82,7 +82,6 @@ TEST_F(HeldMessagesTest, NoMoreThanAPeerMayHaveOnItsWay)
     EXPECT_TRUE(hold(4, much));
 }
 
-/* What is taken stays while the next ones are held in the same memory. */
 /* Of each block a few bytes stay, and the rest is delivered. */
 TEST_F(HeldMessagesTest, NoMoreMemoryThanThat)
 {
@@ -97,6 +96,7 @@ TEST_F(HeldMessagesTest, NoMoreMemoryThanThat)
     EXPECT_LT(rounds, 3u * 300);
 }
 
+/* What is taken stays while the next ones are held in the same memory. */
 TEST_F(HeldMessagesTest, WhatIsTakenStaysUntilItIsFreed)
 {
     EXPECT_TRUE(hold(1, "first"));

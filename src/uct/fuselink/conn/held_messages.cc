@@ -52,7 +52,7 @@ HeldMessages::Block *HeldMessages::room_for(size_t length)
     last_          = memory_.take(sizeof(size_t) + need);
     last_->used    = sizeof(size_t);
     memory_bytes_ += last_->size;
-    users(last_) = 0;
+    users(last_)   = 0;
     return last_;
 }
 

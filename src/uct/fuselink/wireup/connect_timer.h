@@ -6,6 +6,7 @@
 #include "../host/host.h"
 #include "../ucx.h"
 
+#include <algorithm>
 #include <deque>
 
 namespace fuselink {
@@ -36,9 +37,13 @@ public:
     /** The same when another candidate is known to work. */
     static constexpr sched::Nanos kImpatience = sched::Nanos::millis(100);
 
-    /** As long programs that are well do other things between two calls: where 30 s without an
-     *  answer are the end, no longer pause of this process counts for more. */
-    static constexpr sched::Nanos kMostStep = sched::Nanos::seconds(1);
+    /** What of the time since the last look does not count where seconds without an answer are
+     *  the end: programs that are well do other things for `most` between two calls, and after
+     *  more what has come was not looked at. */
+    static constexpr sched::Nanos away(sched::Nanos step, sched::Nanos most = kMostStep)
+    {
+        return std::max(step - most, sched::Nanos());
+    }
 
     /** For the other kernel to answer a connection. */
     static constexpr sched::Nanos kKernel = StreamWatch::kUnanswered;
@@ -64,6 +69,8 @@ public:
     void check(sched::Nanos now);
 
 private:
+    static constexpr sched::Nanos kMostStep = sched::Nanos::seconds(1);
+
     struct Entry {
         Client      *client;
         sched::Nanos until;

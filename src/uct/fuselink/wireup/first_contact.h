@@ -6,7 +6,6 @@
 #include "../sched/units.h"
 #include "connect_timer.h"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace fuselink {
@@ -73,7 +72,7 @@ public:
     Verdict look_at_connecting(const StreamState &state, sched::Nanos now,
                                bool has_another)
     {
-        heard_    = heard_ + std::max(now - looked_ - ConnectTimer::kMostStep, sched::Nanos());
+        heard_    = heard_ + ConnectTimer::away(now - looked_);
         looked_   = now;
         look_     = now + kPause;
         answered_ = state.phase != StreamState::Phase::Connecting;

@@ -10,7 +10,6 @@
 #include "connect_timer.h"
 #include "fallback_eps.h"
 
-#include <algorithm>
 #include <cstdint>
 
 namespace fuselink {
@@ -59,9 +58,9 @@ public:
     void look(sched::Nanos now)
     {
         const sched::Nanos step = begun() ? now - looked_ : sched::Nanos();
-        rounds_.since = rounds_.since + std::max(step - ConnectTimer::kMostStep, sched::Nanos());
+        rounds_.since = rounds_.since + ConnectTimer::away(step);
         if (rounds_.refused != sched::Nanos()) {
-            rounds_.refused = rounds_.refused + std::max(step - kRefused / 5, sched::Nanos());
+            rounds_.refused = rounds_.refused + ConnectTimer::away(step, kRefusedStep);
         }
         looked_ = now;
     }
@@ -96,7 +95,8 @@ public:
 
 private:
     /* A peer whose host refuses all of them for so long is no more; */
-    static constexpr sched::Nanos kRefused = sched::Nanos::millis(500);
+    static constexpr sched::Nanos kRefused     = sched::Nanos::millis(500);
+    static constexpr sched::Nanos kRefusedStep = sched::Nanos::millis(100);
     /* and after so long, if not even that. */
     static constexpr sched::Nanos kSilent = sched::Nanos::seconds(30);
 
