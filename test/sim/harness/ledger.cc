@@ -176,7 +176,8 @@ void Ledger::check()
         }
     }
     for (const auto &landing : landings_) {
-        if (landing->known && !landing->replaced &&
+        const bool stays = landing->known || (landing->flushed && !landing->failed);
+        if (stays && !landing->replaced &&
             differs(landing->process->arena() + landing->at, landing->length,
                     landing->seed) != landing->length) {
             world_.journal().violate(

@@ -38,6 +38,7 @@ struct Landing {
     size_t   at = 0, length = 0;
     uint64_t seed = 0;
     bool     known = false; /* its user knows that it is there */
+    bool     flushed = false; /* the same by a flush, when it was */
     bool     failed = false;
     bool     revocable = false; /* by such a key */
     std::shared_ptr<Landing> over; /* the one that it replaces */

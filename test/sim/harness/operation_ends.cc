@@ -106,8 +106,13 @@ void Program::end(Operation &op, ucs_status_t status)
                 }
             }
             for (const auto &landing : op.covers) {
-                if (!landing->failed && !landing->replaced &&
-                    differs(landing->process->arena() + landing->at,
+                /* What was seen to be there is looked at again at the end of the run. */
+                if (landing->known || landing->flushed || landing->failed ||
+                    landing->replaced) {
+                    continue;
+                }
+                landing->flushed = true;
+                if (differs(landing->process->arena() + landing->at,
                             landing->length, landing->seed) !=
                         landing->length) {
                     violate(op, "ends before a put of " +

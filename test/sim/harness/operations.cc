@@ -80,7 +80,7 @@ void Program::prepare(Operation &op)
             op.landing->failed    = action.revocable && peer.revoked_;
         }
         op.landing->seed  = action.seed;
-        op.landing->known = false;
+        op.landing->known = op.landing->flushed = false;
         if (op.target == SIZE_MAX) {
             op.length = SIZE_MAX;
             return;
